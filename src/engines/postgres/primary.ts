@@ -25,6 +25,17 @@ export interface PrimaryOptions {
   readonly onTrouble: (trouble: StoreUnavailableError | undefined) => void;
 }
 
+/** How a caller looks for a server. */
+interface Search {
+  /** Until when it tries, by the monotonic clock. */
+  readonly endMs: number;
+  readonly pipelines?: boolean;
+  /** Aborted when the caller needs no connection any more. */
+  readonly signal?: AbortSignal;
+  /** Whether no further attempt helps. */
+  readonly isHopeless?: (error: unknown) => boolean;
+}
+
 /** The least time that a caller tries. */
 const leastMs = 1_000;
 const backOffMs = { first: 20, last: 1_000 };
@@ -71,12 +82,15 @@ export class Primary implements ConnectionSource {
   async connect(limitMs: number, pipelines = false): Promise<Connection> {
     const nowMs = this.#options.clock.monotonicMs();
     const endMs = Math.max((this.#troubleMs ?? nowMs) + limitMs, nowMs + leastMs);
-    return this.#connect(endMs, pipelines, () => false);
+    return this.#connect({ endMs, pipelines });
   }
 
-  /** As `connect`, but always tries for `limitMs`, even when there is trouble already. */
-  async connectPatiently(limitMs: number): Promise<Connection> {
-    return this.#connect(this.#options.clock.monotonicMs() + limitMs, false, () => false);
+  /**
+   * As `connect`, but always tries for `limitMs`, even when there is trouble already. Ends as
+   * `close` ends it when the signal is aborted.
+   */
+  async connectPatiently(limitMs: number, signal: AbortSignal): Promise<Connection> {
+    return this.#connect({ endMs: this.#options.clock.monotonicMs() + limitMs, signal });
   }
 
   /**
@@ -84,19 +98,16 @@ export class Primary implements ConnectionSource {
    * as a wrong password.
    */
   async connectFirst(limitMs: number): Promise<Connection> {
-    return this.#connect(this.#options.clock.monotonicMs() + limitMs, false, isRefused);
+    const endMs = this.#options.clock.monotonicMs() + limitMs;
+    return this.#connect({ endMs, isHopeless: isRefused });
   }
 
-  async #connect(
-    endMs: number,
-    pipelines: boolean,
-    isHopeless: (error: unknown) => boolean,
-  ): Promise<Connection> {
+  async #connect({ endMs, pipelines = false, signal, isHopeless }: Search): Promise<Connection> {
     const { clock, timers, randomness } = this.#options;
-    const { closing } = this;
+    const over = signal === undefined ? this.closing : AbortSignal.any([this.closing, signal]);
     for (let failures = 1; ; failures += 1) {
-      const found = await this.#findOnce(pipelines);
-      if (closing.aborted) {
+      const found = await this.#findOnce(pipelines, over);
+      if (over.aborted) {
         if (found instanceof Connection) found.destroy();
         throw new StoreClosedError();
       }
@@ -105,23 +116,25 @@ export class Primary implements ConnectionSource {
         return found;
       }
       this.#note(found);
-      if (isHopeless(found.cause)) throw found;
+      if (isHopeless?.(found.cause) === true) throw found;
       const delayMs = backOff(backOffMs, failures, randomness);
       if (clock.monotonicMs() + delayMs >= endMs) throw found;
-      await sleep(timers, delayMs, closing);
+      await sleep(timers, delayMs, over);
     }
   }
 
-  async #findOnce(pipelines: boolean): Promise<Connection | StoreUnavailableError> {
+  async #findOnce(
+    pipelines: boolean,
+    over: AbortSignal,
+  ): Promise<Connection | StoreUnavailableError> {
     const { addresses, prepares, isRelaxed, idleInTransactionMs, timers } = this.#options;
-    const { closing } = this;
     const own = { prepares, pipelines, isRelaxed, idleInTransactionMs, timers };
     const reasons: string[] = [];
     let cause: unknown;
     for (const address of addresses) {
       try {
-        const connection = await Connection.open({ ...own, address }, closing);
-        const standsBy = await connection.prepare(() => isStandby(connection, isRelaxed), closing);
+        const connection = await Connection.open({ ...own, address }, over);
+        const standsBy = await connection.prepare(() => isStandby(connection, isRelaxed), over);
         if (!standsBy) return connection;
         connection.destroy();
         reasons.push(`${shownAddress(address)} is a standby`);

@@ -10,7 +10,7 @@ import {
 import { manualClock } from '../../base/clock.js';
 import { it } from '../../base/conformance/limited-test.js';
 import { systemRandomness } from '../../base/randomness.js';
-import { StoreWriteError } from '../../kv/errors.js';
+import { CommitUnknownError, StoreWriteError } from '../../kv/errors.js';
 import { Acknowledgements } from './acknowledgements.js';
 import type { BatchCall } from './commit-form.js';
 import { functionForm } from './function-form.js';
@@ -67,9 +67,11 @@ async function sessionOver(script: {
   const form = functionForm(statements);
   const randomness = systemRandomness;
   const parts = { primary, statements, form, clock, timers, randomness, acknowledgements };
+  const count = (text: string) => server.statements.filter((each) => each === text).length;
   return {
     session: new Session(parts),
-    server,
+    /** How often the outcome of a batch was asked for. */
+    asked: () => count(statements.closeSession.text),
     timers,
     async [Symbol.asyncDispose]() {
       primary.close();
@@ -98,3 +100,45 @@ describe('a batch behind which a server tells an error', () => {
     await assert.rejects(over.session.apply(call), StoreWriteError);
   });
 });
+
+describe('a batch whose connection is lost', () => {
+  it('is told to be unknown after 30 s in all, where a server lets in and tells nothing', async () => {
+    await using over = await sessionOver({
+      batch: () => ({ kind: 'end' }),
+      row: () => ({ kind: 'silence' }),
+    });
+    const unknown = assert.rejects(over.session.apply(call), CommitUnknownError);
+    while (over.asked() === 0) await turn();
+    // A deadline is counted in four steps. One of an answer, which is longer, is not over then.
+    for (let step = 0; step < 4; step += 1) over.timers.fire(30_000 / 4);
+    await unknown;
+    for (let turns = 0; turns < 100; turns += 1) await turn();
+    assert.equal(over.asked(), 1);
+    assert.equal(over.timers.waiting, 0);
+  });
+
+  it('is asked for again on another connection when the first one is lost as well', async () => {
+    let losses = 2;
+    await using over = await sessionOver({
+      batch: () => ({ kind: 'end' }),
+      row: () => {
+        losses -= 1;
+        if (losses >= 0) return { kind: 'end' };
+        return { kind: 'rows', rows: [[int8Field(1), encodeOutcomes(applied)]] };
+      },
+    });
+    const ended = new AbortController();
+    const outcomes = over.session.apply(call).finally(() => ended.abort());
+    while (!ended.signal.aborted) {
+      await turn();
+      // Pauses between attempts, which are shorter than any step of a deadline.
+      over.timers.fire(400);
+    }
+    assert.deepEqual(await outcomes, applied);
+    assert.equal(over.asked(), 3);
+  });
+});
+
+function turn(): Promise<void> {
+  return new Promise((resolve) => setImmediate(resolve));
+}

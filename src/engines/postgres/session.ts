@@ -23,7 +23,10 @@ import type { Statements } from './statements.js';
 
 /** How long a commit waits for a primary: less than the 30 s of a request. */
 const connectLimitMs = 20_000;
-/** How long a commit that lost its connection waits for a server that can tell its outcome. */
+/**
+ * How long a commit that lost its connection waits in all until a server tells its outcome: longer
+ * than the database holds the locks of a process that is heard of no more, for which it may wait.
+ */
 const resolveLimitMs = 30_000;
 /**
  * Attempts of a batch that fails temporarily, for instance by a deadlock or a lost connection. A
@@ -70,8 +73,8 @@ export class Session {
 
   /**
    * Applies a batch exactly once, also when connections are lost. Rejects with `CommitUnknownError`
-   * when no server tells the outcome in time; after any other rejection nothing was applied, and
-   * nothing will be.
+   * when no server tells the outcome within 30 s of a loss; after any other rejection nothing was
+   * applied, and nothing will be.
    */
   apply(call: BatchCall): Promise<readonly Outcome[]> {
     return this.#attempted((count) => this.#applyOnce(call, count));
@@ -158,26 +161,29 @@ export class Session {
 
   /** Closes the session of a lost connection, and reads what it has applied. */
   async #resolve(open: Open, lost: unknown): Promise<readonly Outcome[] | undefined> {
+    const { timers } = this.#options;
+    const over = new AbortController();
+    const attempt = () => this.#resolveOnce(open, over.signal);
+    const resolved = this.#retried(mayTellLater, attempt, over.signal);
     try {
-      return await this.#retried(mayTellLater, () => this.#resolveOnce(open));
+      const late = () => unknownOutcome(lost);
+      return await within(resolved, { limitMs: resolveLimitMs, timers, late });
     } catch (error) {
       throw isTold(error) ? error : unknownOutcome(lost);
+    } finally {
+      over.abort();
     }
   }
 
-  async #resolveOnce(open: Open): Promise<readonly Outcome[] | undefined> {
+  /** Asks no more, and ends its connection, when the signal is aborted. */
+  async #resolveOnce(open: Open, over: AbortSignal): Promise<readonly Outcome[] | undefined> {
     const { id, batch } = open;
-    const connection = await this.#options.primary.connectPatiently(resolveLimitMs);
-    try {
-      const outcomes = await this.#outcomeOn(connection, open);
-      // The outcome does not wait for the end of the connection.
-      void connection.close();
-      if (outcomes !== undefined) this.#note(id, batch + 1, outcomes);
-      return outcomes;
-    } catch (error) {
-      connection.destroy();
-      throw error;
-    }
+    const connection = await this.#options.primary.connectPatiently(resolveLimitMs, over);
+    const outcomes = await connection.prepare(() => this.#outcomeOn(connection, open), over);
+    // The outcome does not wait for the end of the connection.
+    void connection.close();
+    if (outcomes !== undefined) this.#note(id, batch + 1, outcomes);
+    return outcomes;
   }
 
   /**
@@ -213,9 +219,10 @@ export class Session {
   #retried<T>(
     isRetryable: (error: unknown) => boolean,
     attempt: (count: number) => Promise<T>,
+    signal?: AbortSignal,
   ): Promise<T> {
     const { timers, randomness } = this.#options;
-    return retry({ attemptsMax, backOffMs, timers, randomness, isRetryable }, attempt);
+    return retry({ attemptsMax, backOffMs, timers, randomness, isRetryable, signal }, attempt);
   }
 
   #note(session: string, batch: number, outcomes: readonly Outcome[]): void {
