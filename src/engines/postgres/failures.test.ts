@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { DatabaseError } from 'pg';
-import { failureOf, SessionClosedError, type FailureKind } from './failures.js';
+import { failureOf, NotDurableError, SessionClosedError, type FailureKind } from './failures.js';
 
 /** An error as the database or a pooler before it reports one. */
 function told(code: string, severity = 'ERROR'): DatabaseError {
@@ -28,7 +28,7 @@ const kinds: Readonly<Record<FailureKind, readonly unknown[]>> = {
     ),
     new DatabaseError('received invalid response: 7f', 5, 'error'),
   ],
-  away: [told('25006')],
+  away: [told('25006'), new NotDurableError()],
   again: [told('40001'), told('40P01'), told('55P03')],
   'session-closed': [told('TB001'), new SessionClosedError()],
   refused: ['53100', '58030', 'XX000', '42501', '57014', '25P02'].map((code) => told(code)),

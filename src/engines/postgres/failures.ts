@@ -14,6 +14,15 @@ export class SessionClosedError extends Error {
   }
 }
 
+/** The database would acknowledge a batch before it is on disk. The batch was not applied. */
+export class NotDurableError extends Error {
+  override readonly name = 'NotDurableError';
+
+  constructor() {
+    super('The database has been set to acknowledge commits before they are on disk.');
+  }
+}
+
 /** Serialization failure, deadlock, lock not available: the same may succeed. */
 const retryableCodes = new Set(['40001', '40P01', '55P03']);
 
@@ -49,6 +58,8 @@ export type FailureKind = 'lost' | 'away' | 'again' | 'session-closed' | 'refuse
 
 export function failureOf(error: unknown): FailureKind {
   if (error instanceof SessionClosedError) return 'session-closed';
+  // A new connection finds out what is wrong, and waits until it is set right.
+  if (error instanceof NotDurableError) return 'away';
   if (!(error instanceof DatabaseError)) return 'lost';
   const { code = '', severity } = error;
   if (code === sessionClosedCode) return 'session-closed';
@@ -67,11 +78,15 @@ export function isAway(error: unknown): boolean {
 
 /** The error for a call that did nothing although it was tried several times. */
 export function unavailable(error: unknown): StoreUnavailableError {
-  const what =
-    failureOf(error) === 'again'
-      ? 'The database ended each attempt because of other transactions'
-      : 'Connections to the database are lost again and again';
-  return new StoreUnavailableError(`${what}: ${messageOf(error)}`, { cause: error });
+  const text = `${whyUnavailable(error)}: ${messageOf(error)}`;
+  return new StoreUnavailableError(text, { cause: error });
+}
+
+function whyUnavailable(error: unknown): string {
+  if (error instanceof NotDurableError) return 'No commit was durable in any attempt';
+  return failureOf(error) === 'again'
+    ? 'The database ended each attempt because of other transactions'
+    : 'Connections to the database are lost again and again';
 }
 
 /**

@@ -1,4 +1,3 @@
-import { invariant } from '../../base/invariant.js';
 import {
   commitParameters,
   ingestParameters,
@@ -6,6 +5,7 @@ import {
   isInsertion,
 } from './batch-parameters.js';
 import type { BatchCall, CommitForm } from './commit-form.js';
+import { NotDurableError } from './failures.js';
 import { decodeOutcomes } from './outcomes.js';
 import { bytesOf } from './rows.js';
 import type { Statement, Statements } from './statements.js';
@@ -25,7 +25,7 @@ export function functionForm({ commitBatch, insertBatch, ingestBatch }: Statemen
 function callOf(statement: Statement, parameters: readonly unknown[]): BatchCall {
   return async (connection, { id, number }) => {
     const [row] = await connection.query(statement, [id, String(number), ...parameters]);
-    invariant(row !== undefined, 'a batch has a result');
+    if (row === undefined) throw new NotDurableError();
     return decodeOutcomes(bytesOf(row[0]));
   };
 }

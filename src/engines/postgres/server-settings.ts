@@ -1,5 +1,6 @@
 import { DatabaseError } from './database-error.js';
 import type { Connection } from './connection.js';
+import { durableCommits } from './durability.js';
 import { rulesOf } from './product.js';
 
 /** Null for settings that the product does not have. */
@@ -11,9 +12,6 @@ const settings = {
 };
 
 const recovery = { name: 'recovery', text: 'select pg_is_in_recovery()::text' };
-
-/** With any other value, a promoted standby may lack acknowledged commits. */
-const durableCommits = new Set(['on', 'remote_apply']);
 
 /**
  * Whether a server is a standby. Throws `DatabaseError` for a server that is none and must not be
@@ -58,7 +56,7 @@ function assertDurable([fsync, fullPageWrites, synchronousCommit = '']: readonly
   const wrong = [
     ...(fsync === 'on' ? [] : [`fsync is ${fsync}`]),
     ...(fullPageWrites === 'on' ? [] : [`full_page_writes is ${fullPageWrites}`]),
-    ...(durableCommits.has(synchronousCommit)
+    ...(durableCommits.includes(synchronousCommit)
       ? []
       : [`synchronous_commit is ${synchronousCommit}`]),
   ];

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe } from 'node:test';
-import { runSql } from '../../../test/support/engine-postgres.js';
+import { setTimeout as pause } from 'node:timers/promises';
+import { dropSchema, runSql } from '../../../test/support/engine-postgres.js';
 import { postgresOfSuite } from '../../../test/support/postgres-of-suite.js';
 import { withoutPostgres } from '../../../test/support/postgres-server.js';
 import { it } from '../../base/conformance/limited-test.js';
@@ -11,7 +12,24 @@ import { Connection } from './connection.js';
 import { statementsFor } from './statements.js';
 import { openPostgresStore, type PostgresStore, type PostgresStoreOptions } from './store.js';
 
-const key = Buffer.concat([partitionPrefix('tables', 'account', 1, 'p'), Buffer.from('row')]);
+const key = keyOf('row');
+
+function keyOf(row: string): Buffer {
+  return Buffer.concat([partitionPrefix('tables', 'account', 1, row), Buffer.from('row')]);
+}
+
+function put(store: PostgresStore, row: string) {
+  const puts = [{ key: keyOf(row), value: Buffer.from(row) }];
+  return store.commit({ checks: [], puts, deletes: [] });
+}
+
+/** Sets what connections that are open have to follow as well. */
+async function reload(url: string, setting: string, value: string): Promise<void> {
+  await runSql(url, `alter system set ${setting} = ${value}`);
+  await runSql(url, 'select pg_reload_conf()');
+  const shown = async () => Object.values((await runSql(url, `show ${setting}`))[0] ?? {});
+  while ((await shown())[0] !== value) await pause(5);
+}
 
 void describe('a database that others have set up', { skip: withoutPostgres }, () => {
   const server = postgresOfSuite();
@@ -86,6 +104,36 @@ void describe('a database that others have set up', { skip: withoutPostgres }, (
     }
     await connection.close();
   });
+
+  for (const commitForm of ['function', 'transaction'] as const) {
+    for (const prepares of [true, false]) {
+      const how = `${commitForm}, ${prepares ? 'prepared' : 'not prepared'}`;
+      it(`gets no commit that it would acknowledge before it is on disk (${how})`, async () => {
+        const { url } = server();
+        const options = { url, schema: 'synced', clock: systemClock, commitForm, prepares };
+        const store = await openPostgresStore(options);
+        // On each of the writing connections, which stay open.
+        await Promise.all(Array.from({ length: 3 }, (_, at) => put(store, `before ${at}`)));
+        for (const setting of ['synchronous_commit', 'fsync', 'full_page_writes']) {
+          await reload(url, setting, 'off');
+          const ended = new AbortController();
+          const written = put(store, setting).finally(() => ended.abort());
+          const isTold = () => store.trouble()?.message.includes(`${setting} is off`) === true;
+          while (!isTold()) {
+            assert.ok(!ended.signal.aborted, `${setting}: acknowledged`);
+            await pause(5);
+          }
+          const there = `select from synced.kv where value = '${setting}'`;
+          assert.equal((await runSql(url, there)).length, 0);
+          await reload(url, setting, 'on');
+          assert.ok((await written).ok);
+          assert.equal(store.trouble(), undefined);
+        }
+        await store.close();
+        await dropSchema(url, 'synced');
+      });
+    }
+  }
 
   it('is refused with what to do when it takes no writes', async () => {
     await assert.rejects(

@@ -1,3 +1,4 @@
+import { syncsCommits } from './durability.js';
 import { longHeadBytesMax } from './long-keys.js';
 
 /** A statement, with the name under which it is prepared. */
@@ -84,27 +85,31 @@ const backward: Statement = { name: 'backward', text: rangeText('desc') };
 const forwardGuarded: Statement = { name: 'forward-guarded', text: guardedText('asc') };
 const backwardGuarded: Statement = { name: 'backward-guarded', text: guardedText('desc') };
 
+// Batches return no row, and do nothing, where `:durable` does not hold: see `statementsFor`.
+
 const commitBatch: Statement = {
   name: 'commit',
   text: `select tabularium.commit_batch(
-    $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21)`,
+    $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21)
+    where :durable`,
 };
 
 const insertBatch: Statement = {
   name: 'insert',
-  text: 'select tabularium.insert_batch($1, $2, $3, $4, $5, $6, $7, $8)',
+  text: 'select tabularium.insert_batch($1, $2, $3, $4, $5, $6, $7, $8) where :durable',
 };
 
 const ingestBatch: Statement = {
   name: 'ingest',
-  text: 'select tabularium.ingest_batch($1, $2, $3, $4, $5, $6, $7, $8, $9)',
+  text: 'select tabularium.ingest_batch($1, $2, $3, $4, $5, $6, $7, $8, $9) where :durable',
 };
 
 // What a batch does by plain statements: see `transaction-form.ts`.
 
+/** Returns 1 where `:durable` holds, otherwise 0. */
 const lockSession: Statement = {
   name: 'lock-session',
-  text: `select batch from tabularium.kv_session
+  text: `select case when :durable then 1 else 0 end::bigint from tabularium.kv_session
     where session = $1 and batch = $2::bigint - 1 and not closed for update`,
 };
 
@@ -264,11 +269,15 @@ const standard = {
 
 export type Statements = { readonly [Name in keyof typeof standard]: Statement };
 
-/** The statements on tables of a schema. */
-export function statementsFor(schema: string): Statements {
+/**
+ * The statements on tables of a schema. `isDurable`: those of a batch look whether the database
+ * still syncs commits before it acknowledges them.
+ */
+export function statementsFor(schema: string, isDurable = false): Statements {
+  const durable = isDurable ? syncsCommits : 'true';
   const entries = Object.entries(standard).map(([key, { name, text }]) => [
     key,
-    { name, text: inSchema(text, schema) },
+    { name, text: inSchema(text.replaceAll(':durable', `(${durable})`), schema) },
   ]);
   return Object.freeze(Object.fromEntries(entries)) as Statements;
 }

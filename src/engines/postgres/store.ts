@@ -133,7 +133,7 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
     const commitForm = commitFormFor(product, options.commitForm);
     if (!creates) await assertTables(connection, schema);
     await migrate(connection, schema, product);
-    const statements = statementsFor(schema);
+    const statements = statementsFor(schema, !isRelaxed && rulesOf(product).tellsDurability);
     await sweepSessions(connection, statements);
     return new PostgresStore({ ...options, commitForm, timers, randomness }, primary, statements);
   } catch (error) {

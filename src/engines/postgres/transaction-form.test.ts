@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { setImmediate as turn } from 'node:timers/promises';
 import { DatabaseError } from 'pg';
+import { int8Field } from '../../../test/support/scripted-postgres.js';
 import type { GuardedBatch } from '../../kv/guards.js';
 import type { Ingestion } from '../../kv/ingestion.js';
 import { partitionPrefix } from '../../kv/partition-prefix.js';
@@ -54,7 +55,7 @@ function failingAt(place: number, code: string) {
   const sent: string[] = [];
   const answered = async (query: string) => {
     const at = sent.push(query) - 1;
-    if (query === 'rollback' || at < place) return [[Buffer.alloc(8)]];
+    if (query === 'rollback' || at < place) return [[int8Field(1)]];
     if (at > place) throw errorOf('25P02');
     await turn();
     throw errorOf(code);

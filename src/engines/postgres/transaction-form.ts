@@ -5,7 +5,7 @@ import type { Entry } from '../../kv/store.js';
 import { decideBatch } from './batch-decision.js';
 import { byteaArray, int4Array, int8Array } from './binary-array.js';
 import type { BatchConnection, CommitForm, CommitOptions, SessionBatch } from './commit-form.js';
-import { SessionClosedError } from './failures.js';
+import { NotDurableError, SessionClosedError } from './failures.js';
 import { hashOf, isLongKey, keyArrays } from './long-keys.js';
 import { encodeOutcomes, type Outcome } from './outcomes.js';
 import { bytesOf, numberOf, type Row } from './rows.js';
@@ -127,13 +127,15 @@ class BatchTransaction {
   }
 
   /**
-   * Locks the row of the session. Rejects with `SessionClosedError`. Waits for another transaction
-   * that closes the session.
+   * Locks the row of the session. Rejects with `SessionClosedError` or `NotDurableError`. Waits for
+   * another transaction that closes the session.
    */
   async #take(): Promise<void> {
     const { connection, batch, statements } = this.#parts;
-    const rows = await connection.query(statements.lockSession, [batch.id, String(batch.number)]);
-    if (rows.length === 0) throw new SessionClosedError();
+    const values = [batch.id, String(batch.number)];
+    const [row] = await connection.query(statements.lockSession, values);
+    if (row === undefined) throw new SessionClosedError();
+    if (numberOf(row[0]) === 0) throw new NotDurableError();
   }
 
   async #versionsOf(keys: readonly Bytes[]): Promise<ReadonlyMap<string, number>> {

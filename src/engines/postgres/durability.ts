@@ -1,0 +1,10 @@
+/** With another value of `synchronous_commit`, a promoted standby may lack acknowledged commits. */
+export const durableCommits: readonly string[] = ['on', 'remote_apply'];
+
+/**
+ * Holds in SQL while the database acknowledges no commit before it has synced it. Its settings may
+ * change under open connections.
+ */
+export const syncsCommits = `current_setting('fsync') = 'on'
+  and current_setting('full_page_writes') = 'on'
+  and current_setting('synchronous_commit') in (${durableCommits.map((each) => `'${each}'`).join(', ')})`;
