@@ -38,11 +38,13 @@ const beginnings: readonly (readonly [RegExp, ScriptedAnswer])[] = [
 ];
 
 /**
- * A server that speaks as much of the protocol of PostgreSQL as the engine uses, lets everybody in,
- * and answers statements as a test says. It may answer what real servers rarely do.
+ * A server that speaks as much of the protocol of PostgreSQL as the engine uses, and answers
+ * statements as a test says. It may answer what real servers rarely do. `refusal`: the fields of
+ * the error that a new client gets; without any it is let in.
  */
 export async function scriptedPostgres(
   answerTo: (statement: string) => ScriptedAnswer,
+  refusal: () => readonly string[] = () => [],
 ): Promise<ScriptedPostgres> {
   const statements: string[] = [];
   const sockets = new Set<Socket>();
@@ -50,7 +52,12 @@ export async function scriptedPostgres(
     sockets.add(socket);
     socket.on('error', () => undefined);
     socket.on('close', () => sockets.delete(socket));
-    serve(socket, (statement) => {
+    const letIn = (): void => {
+      const fields = refusal();
+      if (fields.length === 0) socket.write(welcome);
+      else answer(socket, { kind: 'error', fields, ends: true }, []);
+    };
+    serve(socket, letIn, (statement) => {
       const beginning = beginnings.find(([form]) => form.test(statement));
       if (beginning !== undefined) return beginning[1];
       statements.push(statement);
@@ -88,7 +95,11 @@ const ready = protocolMessage('Z', 'I');
 /** What a server says to a client that it lets in. */
 export const welcome = Buffer.concat([protocolMessage('R', Buffer.alloc(4)), ready]);
 
-function serve(socket: Socket, answerTo: (statement: string) => ScriptedAnswer): void {
+function serve(
+  socket: Socket,
+  letIn: () => void,
+  answerTo: (statement: string) => ScriptedAnswer,
+): void {
   const prepared = new Map<string, string>();
   let statement = '';
   let isIn = false;
@@ -121,7 +132,7 @@ function serve(socket: Socket, answerTo: (statement: string) => ScriptedAnswer):
       const code = rest.toString('latin1', 0, head);
       rest = rest.subarray(end);
       if (isIn) take(code, body);
-      else socket.write(welcome);
+      else letIn();
       isIn = true;
     }
   });

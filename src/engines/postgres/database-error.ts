@@ -1,4 +1,5 @@
 import { codeOf, messageOf } from '../../base/thrown.js';
+import { StoreUnavailableError } from '../../kv/errors.js';
 
 /** The database cannot be used. The message says what to do. */
 export class DatabaseError extends Error {
@@ -6,8 +7,9 @@ export class DatabaseError extends Error {
 
   static of(error: unknown): DatabaseError {
     if (error instanceof DatabaseError) return error;
-    const text = `The database cannot be used. ${messageOf(error)}${adviceFor(error)}`;
-    return new DatabaseError(text, { cause: error });
+    // Where several hosts were asked, the text has what to do about each already.
+    const what = error instanceof StoreUnavailableError ? error.message : reasonOf(error);
+    return new DatabaseError(`The database cannot be used. ${what}`, { cause: error });
   }
 }
 
@@ -19,10 +21,14 @@ const advice: Readonly<Record<string, string>> = {
   '53300': '. Raise max_connections, or put a pooler between',
 };
 
+/** What the database, or the way to it, has said, with what to do about it. */
+export function reasonOf(error: unknown): string {
+  return `${messageOf(error)}${adviceFor(error)}`;
+}
+
 function adviceFor(error: unknown): string {
   if (/prepared statement/.test(messageOf(error))) {
     return '; a pooler that shares connections needs prepare=false in the URL';
   }
-  const cause = error instanceof Error ? error.cause : undefined;
-  return advice[codeOf(error) ?? codeOf(cause) ?? ''] ?? '';
+  return advice[codeOf(error) ?? ''] ?? '';
 }

@@ -3,7 +3,12 @@ import { once } from 'node:events';
 import { createServer, type Server, type Socket } from 'node:net';
 import { after, before, describe } from 'node:test';
 import { manualTimers } from '../../../test/support/manual-timers.js';
-import { welcome } from '../../../test/support/scripted-postgres.js';
+import {
+  noRows,
+  scriptedPostgres,
+  welcome,
+  type ScriptedPostgres,
+} from '../../../test/support/scripted-postgres.js';
 import { manualClock, systemClock } from '../../base/clock.js';
 import { it } from '../../base/conformance/limited-test.js';
 import { invariant } from '../../base/invariant.js';
@@ -11,6 +16,7 @@ import { systemRandomness } from '../../base/randomness.js';
 import { StoreClosedError } from '../../kv/errors.js';
 import { Acknowledgements } from './acknowledgements.js';
 import type { ConnectionSource } from './connection-source.js';
+import { DatabaseError } from './database-error.js';
 import { Primary } from './primary.js';
 import { Replicas } from './replicas.js';
 import { statementsFor } from './statements.js';
@@ -112,6 +118,110 @@ describe('a close while a connection is being opened', () => {
     await assert.rejects(source.connect(limitMs), StoreClosedError);
     assert.equal(isAsked, false);
   });
+});
+
+const refusals = {
+  password: ['SFATAL', 'VFATAL', 'C28P01', 'Mpassword authentication failed'],
+  name: ['SFATAL', 'VFATAL', 'C3D000', 'Mdatabase "name" does not exist'],
+  starting: ['SFATAL', 'VFATAL', 'C57P03', 'Mthe database system is starting up'],
+} as const;
+
+type Host = keyof typeof refusals;
+
+describe('the first connection to a list of hosts', () => {
+  const first = (servers: readonly ScriptedPostgres[]) => {
+    const timers = manualTimers();
+    const primary = new Primary({
+      addresses: servers.map(({ address }) => address),
+      prepares: true,
+      isRelaxed: false,
+      idleInTransactionMs: undefined,
+      clock: manualClock(),
+      timers,
+      randomness: systemRandomness,
+      onTrouble: () => undefined,
+    });
+    return { primary, timers };
+  };
+
+  const said: Readonly<Record<Host, string>> = {
+    password: 'password authentication failed. Look at the password in its URL',
+    name: 'database "name" does not exist. Make the database first: create database NAME',
+    starting: 'the database system is starting up',
+  };
+
+  for (const [one, other] of [
+    ['password', 'name'],
+    ['name', 'password'],
+    ['password', 'starting'],
+    ['starting', 'password'],
+  ] as const) {
+    it(`says what each has said, and what to do about it: ${one}, ${other}`, async (t) => {
+      t.mock.timers.enable({ apis: ['setTimeout'] });
+      await using a = await scriptedPostgres(
+        () => noRows,
+        () => refusals[one],
+      );
+      await using b = await scriptedPostgres(
+        () => noRows,
+        () => refusals[other],
+      );
+      const { primary } = first([a, b]);
+      const shown = ({ address }: ScriptedPostgres) => address.replace(':password', '');
+      const expected =
+        'The database cannot be used. No database takes writes: ' +
+        `${shown(a)}: ${said[one]}; ${shown(b)}: ${said[other]}`;
+      await assert.rejects(primary.connectFirst(0), (error) => {
+        assert.equal(DatabaseError.of(error).message, expected);
+        return true;
+      });
+    });
+  }
+
+  it('is given up at once where every host refuses for ever', async (t) => {
+    t.mock.timers.enable({ apis: ['setTimeout'] });
+    await using a = await scriptedPostgres(
+      () => noRows,
+      () => refusals.password,
+    );
+    await using b = await scriptedPostgres(
+      () => noRows,
+      () => refusals.name,
+    );
+    const { primary, timers } = first([a, b]);
+    await assert.rejects(primary.connectFirst(limitMs), /password authentication failed/);
+    assert.equal(timers.waiting, 0);
+  });
+
+  for (const order of ['before', 'behind'] as const) {
+    it(`waits for a host that starts ${order} one that refuses for ever`, async (t) => {
+      t.mock.timers.enable({ apis: ['setTimeout'] });
+      const asked = new AbortController();
+      await using refusing = await scriptedPostgres(
+        () => noRows,
+        () => refusals.password,
+      );
+      await using starting = await scriptedPostgres(
+        () => noRows,
+        () => {
+          if (asked.signal.aborted) return [];
+          asked.abort();
+          return refusals.starting;
+        },
+      );
+      const hosts = order === 'before' ? [starting, refusing] : [refusing, starting];
+      const { primary, timers } = first(hosts);
+      const found = primary.connectFirst(limitMs);
+      const ended = new AbortController();
+      void found.catch(() => undefined).finally(() => ended.abort());
+      // Pauses between attempts, which are shorter than any step of a deadline.
+      while (!ended.signal.aborted) {
+        await new Promise((resolve) => setImmediate(resolve));
+        timers.fire(1_000);
+      }
+      await (await found).close();
+    });
+  }
 });
 
 /** The next connection to a server. */

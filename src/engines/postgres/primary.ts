@@ -4,9 +4,9 @@ import { sleep } from '../../base/async/sleep.js';
 import type { Timers } from '../../base/async/timers.js';
 import type { Clock } from '../../base/clock.js';
 import type { Randomness } from '../../base/randomness.js';
-import { codeOf, messageOf } from '../../base/thrown.js';
+import { codeOf } from '../../base/thrown.js';
 import { StoreClosedError, StoreUnavailableError } from '../../kv/errors.js';
-import { DatabaseError } from './database-error.js';
+import { DatabaseError, reasonOf } from './database-error.js';
 import { shownAddress } from './hosts.js';
 import { Connection } from './connection.js';
 import type { ConnectionSource } from './connection-source.js';
@@ -32,8 +32,8 @@ interface Search {
   readonly pipelines?: boolean;
   /** Aborted when the caller needs no connection any more. */
   readonly signal?: AbortSignal;
-  /** Whether no further attempt helps. */
-  readonly isHopeless?: (error: unknown) => boolean;
+  /** Whether it gives up when no further attempt helps. */
+  readonly isFirst?: boolean;
 }
 
 /** The least time that a caller tries. */
@@ -94,15 +94,15 @@ export class Primary implements ConnectionSource {
   }
 
   /**
-   * As `connectPatiently`, but rejects at once when the servers refuse for a lasting reason, such
-   * as a wrong password.
+   * As `connectPatiently`, but rejects at once when no host may take writes later: each refuses for
+   * a lasting reason, such as a wrong password, or is a standby, and one refuses at least.
    */
   async connectFirst(limitMs: number): Promise<Connection> {
     const endMs = this.#options.clock.monotonicMs() + limitMs;
-    return this.#connect({ endMs, isHopeless: isRefused });
+    return this.#connect({ endMs, isFirst: true });
   }
 
-  async #connect({ endMs, pipelines = false, signal, isHopeless }: Search): Promise<Connection> {
+  async #connect({ endMs, pipelines = false, signal, isFirst }: Search): Promise<Connection> {
     const { clock, timers, randomness } = this.#options;
     const over = signal === undefined ? this.closing : AbortSignal.any([this.closing, signal]);
     for (let failures = 1; ; failures += 1) {
@@ -116,7 +116,7 @@ export class Primary implements ConnectionSource {
         return found;
       }
       this.#note(found);
-      if (isHopeless?.(found.cause) === true) throw found;
+      if (isFirst === true && isRefused(found.cause)) throw found;
       const delayMs = backOff(backOffMs, failures, randomness);
       if (clock.monotonicMs() + delayMs >= endMs) throw found;
       await sleep(timers, delayMs, over);
@@ -130,7 +130,7 @@ export class Primary implements ConnectionSource {
     const { addresses, prepares, isRelaxed, idleInTransactionMs, timers } = this.#options;
     const own = { prepares, pipelines, isRelaxed, idleInTransactionMs, timers };
     const reasons: string[] = [];
-    let cause: unknown;
+    const failures: unknown[] = [];
     for (const address of addresses) {
       try {
         const connection = await Connection.open({ ...own, address }, over);
@@ -139,10 +139,12 @@ export class Primary implements ConnectionSource {
         connection.destroy();
         reasons.push(`${shownAddress(address)} is a standby`);
       } catch (error) {
-        cause = error;
-        reasons.push(`${shownAddress(address)}: ${messageOf(error)}`);
+        failures.push(error);
+        reasons.push(`${shownAddress(address)}: ${reasonOf(error)}`);
       }
     }
+    // A host that may answer later gives hope, whatever the others say.
+    const cause = failures.find((each) => !isRefused(each)) ?? failures[0];
     return new StoreUnavailableError(`No database takes writes: ${reasons.join('; ')}`, { cause });
   }
 
