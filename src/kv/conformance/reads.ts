@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { createCipheriv } from 'node:crypto';
 import { it } from '../../base/conformance/suite-test.js';
 import { hasInstantVersions } from '../instant-versions.js';
 import { partitionPrefix } from '../partition-prefix.js';
@@ -156,6 +157,19 @@ export function readsConformance(suite: ConformanceSuite): void {
     }
   });
 
+  // An index that compresses keys takes long ones of few letters, and refuses others as long.
+  it('takes long keys that cannot be compressed', async (t) => {
+    const { store } = await setUp(suite, t);
+    const start = keyNamed('');
+    for (const length of [1_024, 2_048, 2_600, 2_601, 2_700, 3_200, keyBytesMax]) {
+      const key = Buffer.concat([start, noise(length - start.length)]);
+      const version = await commit(store, { puts: [{ key, value: bytes(`${length}`) }] });
+      assert.equal((await store.get(key))?.version, version, `${length} bytes`);
+      const { entries } = await store.range({ start: key }, { ...wholeRange, limit: 1 });
+      assert.deepEqual(entries[0]?.key, key, `${length} bytes`);
+    }
+  });
+
   it('takes keys up to the limit and refuses longer and empty ones', async (t) => {
     const { store } = await setUp(suite, t);
     const longest = keyNamed('\xff'.repeat(keyBytesMax - keyNamed('').length));
@@ -171,4 +185,10 @@ export function readsConformance(suite: ConformanceSuite): void {
     }
     assert.equal((await keysOf(store)).length, 1);
   });
+}
+
+/** Bytes without a pattern, the same ones for each length. */
+function noise(length: number): Buffer {
+  const key = Buffer.alloc(32, 1);
+  return createCipheriv('aes-256-ctr', key, Buffer.alloc(16)).update(Buffer.alloc(length));
 }
