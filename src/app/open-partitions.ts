@@ -4,6 +4,7 @@ import { invariant, unreachable } from '../base/invariant.js';
 import { isDataDirectory } from '../engines/lmdb/directory.js';
 import { DataDirectoryError } from '../engines/lmdb/directory/data-directory-error.js';
 import { shownAddress } from '../engines/postgres/hosts.js';
+import { StoreUnavailableError } from '../kv/errors.js';
 import { canBeMember } from '../kv/member-store.js';
 import type { Store } from '../kv/store.js';
 import { encodeTuple } from '../kv/tuple.js';
@@ -24,6 +25,7 @@ import { PartitionCounters } from '../partition/counters.js';
 import { RangeMeter } from '../partition/load/range-meter.js';
 import { Members } from '../partition/members.js';
 import { MembershipError, partOfOthers, StorePlaceError } from '../partition/membership.js';
+import { answered } from '../partition/reach.js';
 import { ServedPartitions, type ServedMember } from '../partition/served-partitions.js';
 import { OperationRunner } from '../partition/operations/operation-runner.js';
 import { openPartitionedStore, type PartitionedStore } from '../partition/store.js';
@@ -153,13 +155,24 @@ export class OpenPartitions extends ServedPartitions {
     return this.#opened.get(name)?.lastVersion() ?? Promise.resolve(Infinity);
   }
 
-  /** Removes and closes a store that has no range any more. */
+  /**
+   * Removes and closes a store that has no range any more. One that is silent is closed when it
+   * answers, and not waited for.
+   */
   async remove(name: string): Promise<void> {
     const store = this.#opened.get(name);
     this.#opened.delete(name);
     this.#places.delete(name);
     this.members.remove(name);
-    await store?.close();
+    if (store === undefined) return;
+    const { timers, logger } = this.settings;
+    const closed = store.close();
+    try {
+      await answered(closed, { store: name, timers, isWrite: true });
+    } catch (error) {
+      if (!(error instanceof StoreUnavailableError)) throw error;
+      logger.warn('a store that was taken out is not closed yet', { store: name, error });
+    }
   }
 
   override async close(): Promise<void> {

@@ -58,13 +58,14 @@ export class StoreChanges {
 
   /** Takes an empty store out. */
   async remove(name: string): Promise<void> {
-    const { members, catalogue } = this.#open;
+    const { members, catalogue, settings } = this.#open;
     this.#assertNotHome(name);
     // One that another process has removed, or this one half, is still open here.
     if ((await catalogue.store(name)) === undefined && !members.has(name)) {
       throw await this.#noStore(name);
     }
-    if (!(await removeMember(members, name).catch(refuseMembership))) {
+    const isRemoved = removeMember(members, name, settings.timers).catch(refuseMembership);
+    if (!(await isRemoved)) {
       throw new PartitionRefusal(
         `The store '${name}' has ranges, or an operation moves some to it or from it. Empty it ` +
           `first: tabularium partition store drain ${name}. When it is lost for good, and no range ` +
@@ -97,8 +98,8 @@ export class StoreChanges {
 
   /** For a store whose place here answers. */
   async #assertLost(name: string): Promise<void> {
-    const { members } = this.#open;
-    if (await isElsewhere(members, name)) {
+    const { members, settings } = this.#open;
+    if (await isElsewhere(members, name, settings.timers)) {
       throw new PartitionRefusal(
         `The store '${name}' of these data is at another place than the one that this server has ` +
           'open, so it does not know whether that one is lost. Close the place here: tabularium ' +

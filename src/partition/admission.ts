@@ -1,11 +1,12 @@
 import type { Randomness } from '../base/randomness.js';
 import type { MemberStore } from '../kv/member-store.js';
-import { Catalogue, ensureCatalogue } from './catalogue.js';
+import { Catalogue, ensureCatalogue, versioned } from './catalogue.js';
 import { lostKey, mapKey, memberKey, storeKeys, storeRowKey } from './keys.js';
 import { storesMax } from './limits.js';
 import type { Members } from './members.js';
 import { deleteRowOf, memberRowOf, MembershipError, StorePlaceError } from './membership.js';
 import {
+  decodeMemberRow,
   encodeMemberRow,
   encodeStoreRow,
   type LostRow,
@@ -244,23 +245,27 @@ async function takeIn(catalogue: Catalogue, taken: OpenedMember): Promise<void> 
   }
 }
 
-/** The row of a member, with its version when it was written here. */
+/**
+ * The row of a member, with its version when the store has become one here. A row of a store that
+ * the catalogue does not know is written again: a removal that was given up because the store was
+ * silent would delete it otherwise when it is carried out at last.
+ */
 async function becomeMember(
   taken: OpenedMember,
 ): Promise<{ readonly row: MemberRow; readonly version: number | undefined }> {
-  const { name, space, store, randomness } = taken;
+  const { name, space, store, randomness, known } = taken;
   // Another process may make it a member of something meanwhile.
   for (;;) {
-    const found = await memberRowOf(store);
-    await assertFits(store, taken, found);
-    if (found !== undefined) return { row: found, version: undefined };
-    const row = { space, name, admission: randomness.uuid() };
+    const found = versioned(await store.get(memberKey), decodeMemberRow);
+    await assertFits(store, taken, found?.row);
+    if (found !== undefined && known !== undefined) return { row: found.row, version: undefined };
+    const row = found?.row ?? { space, name, admission: randomness.uuid() };
     const result = await store.commit({
-      checks: [{ key: memberKey, version: 'absent' }],
+      checks: [{ key: memberKey, version: found?.version ?? 'absent' }],
       puts: [{ key: memberKey, value: encodeMemberRow(row) }],
       deletes: [],
     });
-    if (result.ok) return { row, version: result.version };
+    if (result.ok) return { row, version: found === undefined ? result.version : undefined };
   }
 }
 

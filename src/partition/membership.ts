@@ -1,9 +1,11 @@
+import type { Timers } from '../base/async/timers.js';
 import { StoreUnavailableError } from '../kv/errors.js';
 import type { MemberStore } from '../kv/member-store.js';
 import type { Store } from '../kv/store.js';
 import { Catalogue, versioned } from './catalogue.js';
 import { backupKey, lostKey, mapKey, memberKey, storeRowKey } from './keys.js';
 import type { Members } from './members.js';
+import { answered } from './reach.js';
 import {
   decodeMemberRow,
   encodeLostRow,
@@ -76,13 +78,17 @@ export async function isMember(members: Members, name: string): Promise<boolean>
 
 /**
  * Whether the key space has another place by the name of a store that is open here. False while the
- * one that is open does not answer.
+ * one that is open does not answer, or is silent.
  */
-export async function isElsewhere(members: Members, name: string): Promise<boolean> {
+export async function isElsewhere(
+  members: Members,
+  name: string,
+  timers: Timers,
+): Promise<boolean> {
   const isKnown = (await new Catalogue(members.home).store(name)) !== undefined;
   if (!isKnown || !members.has(name)) return false;
   try {
-    return !(await isMember(members, name));
+    return !(await answered(isMember(members, name), { store: name, timers }));
   } catch (error) {
     if (error instanceof StoreUnavailableError) return false;
     throw error;
@@ -93,16 +99,20 @@ export async function isElsewhere(members: Members, name: string): Promise<boole
  * Removes a store from the key space. False while it has a range or an operation concerns it.
  * Afterwards the store is empty and may be used for other data. May be repeated, also when another
  * process has removed the store: when the key space has another place by this name since, that one
- * stays. Throws `MembershipError` when the store does not answer: it gets no range any more, and
- * the next attempt completes the removal.
+ * stays. Throws `MembershipError` when the store does not answer, or is silent for seconds: it gets
+ * no range any more, and the next attempt completes the removal.
  */
-export async function removeMember(members: Members, name: string): Promise<boolean> {
+export async function removeMember(
+  members: Members,
+  name: string,
+  timers: Timers,
+): Promise<boolean> {
   const catalogue = new Catalogue(members.home);
   for (;;) {
     // First: another place by this name comes in only after a removal, which changes the row.
     const map = await catalogue.mapRow();
-    if (await isElsewhere(members, name)) {
-      await deleteMemberRow(members, name);
+    if (await isElsewhere(members, name, timers)) {
+      await deleteMemberRow(members, name, timers);
       return true;
     }
     const found = await catalogue.store(name);
@@ -118,7 +128,7 @@ export async function removeMember(members: Members, name: string): Promise<bool
       deletes: found === undefined ? [] : [storeRowKey(name)],
     });
     if (!ok) continue;
-    if (members.has(name)) await deleteMemberRow(members, name);
+    if (members.has(name)) await deleteMemberRow(members, name, timers);
     return true;
   }
 }
@@ -165,11 +175,12 @@ export function mayGive(row: OperationRow, store: string): boolean {
 }
 
 /** Deletes the row of a member, unless it is that of other data by now. */
-async function deleteMemberRow(members: Members, name: string): Promise<void> {
+async function deleteMemberRow(members: Members, name: string, timers: Timers): Promise<void> {
+  const asked = { store: name, timers };
   try {
-    const own = await ownMemberRow(members, name);
+    const own = await answered(ownMemberRow(members, name), asked);
     if (own === undefined) return;
-    await deleteRowOf(members.named(name), own.version);
+    await answered(deleteRowOf(members.named(name), own.version), { ...asked, isWrite: true });
   } catch (error) {
     if (!(error instanceof StoreUnavailableError)) throw error;
     throw new MembershipError(

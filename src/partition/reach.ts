@@ -1,11 +1,35 @@
+import { within } from '../base/async/deadline.js';
 import type { Timers } from '../base/async/timers.js';
-import { StoreClosedError } from '../kv/errors.js';
+import { StoreClosedError, StoreUnavailableError } from '../kv/errors.js';
 import type { MemberStore } from '../kv/member-store.js';
 import { memberKey } from './keys.js';
 import type { Members } from './members.js';
 
 /** A store that does not answer one read within this time counts as away, in milliseconds. */
 const answersWithinMs = 2_000;
+/** A write of a store is waited for no longer than this time, in milliseconds. */
+const finishesWithinMs = 10_000;
+
+/**
+ * The answer of a store, or a `StoreUnavailableError` when it is silent for `answersWithinMs`, as
+ * one on a disk that hangs is. The call may be carried out later all the same. `isWrite`: the store
+ * has `finishesWithinMs`.
+ */
+export function answered<Answer>(
+  answer: Promise<Answer>,
+  {
+    store,
+    timers,
+    isWrite = false,
+  }: { readonly store: string; readonly timers: Timers; readonly isWrite?: boolean },
+): Promise<Answer> {
+  const limitMs = isWrite ? finishesWithinMs : answersWithinMs;
+  const late = () =>
+    new StoreUnavailableError(
+      `The store '${store}' has been silent for ${limitMs / 1_000} seconds.`,
+    );
+  return within(answer, { limitMs, timers, late });
+}
 
 /**
  * The names of the stores that are away: those that do not answer the read of one key, or that

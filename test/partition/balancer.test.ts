@@ -241,7 +241,7 @@ void describe('the balancer of a store', () => {
     const { stores, store, balancerOf, round } = await world(2);
     const balancer = balancerOf('on');
     // As another process has it, which knows that the store is empty.
-    assert.ok(await removeMember(membersOf(stores.map((each) => each.store)), 's1'));
+    assert.ok(await removeMember(membersOf(stores.map((each) => each.store)), 's1', holdingTimers));
     for (let count = 0; count < 4; count += 1) await round(balancer, (call) => call * 7);
     const { map, rests } = await balancer.advice();
     assert.ok(map.ranges.length > 1);

@@ -1,20 +1,27 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import { setImmediate as turn } from 'node:timers/promises';
+import { deferred } from '../../src/base/async/deferred.js';
+import { systemTimers } from '../../src/base/async/timers.js';
 import { compareBytes } from '../../src/base/bytes.js';
 import { manualClock } from '../../src/base/clock.js';
 import { systemRandomness } from '../../src/base/randomness.js';
 import { openMemoryStore } from '../../src/engines/memory/store.js';
 import type { MemberStore } from '../../src/kv/member-store.js';
+import type { CommitBatch } from '../../src/kv/store.js';
 import { addMember, admitMembers } from '../../src/partition/admission.js';
 import { Catalogue } from '../../src/partition/catalogue.js';
 import { guardKey, memberKey, storeRowKey } from '../../src/partition/keys.js';
 import { Members } from '../../src/partition/members.js';
-import { MembershipError, removeMember } from '../../src/partition/membership.js';
+import { isMember, MembershipError, removeMember } from '../../src/partition/membership.js';
 import { AnotherPlaceError } from '../../src/partition/operations/tools.js';
 import type { MoveStep } from '../../src/partition/rows.js';
 import { verify } from '../../src/partition/verify.js';
+import { manualTimers } from '../support/manual-timers.js';
 import { addedAs, admitted, leaving, membersOf, operationsOver } from './composed-stores.js';
 
+// A removal that waits for a store that is silent never ends.
+const hangs = { timeout: 20_000 };
 const clock = manualClock();
 const placeOf = (name: string) => `/mnt/${name}`;
 
@@ -43,7 +50,7 @@ function findingsOf(members: Members, catalogue: Catalogue) {
 void describe('a store that another process has removed', () => {
   void it('gets no range, although this process has it still', async () => {
     const { here, elsewhere, catalogue, range } = await world();
-    assert.ok(await removeMember(here, 's1'));
+    assert.ok(await removeMember(here, 's1', systemTimers));
     const operations = operationsOver(elsewhere, clock);
     for (const begun of [
       await operations.beginMove(range, 's1'),
@@ -63,7 +70,7 @@ void describe('a store that another process has removed', () => {
 
   void it('gets no range when its name belongs to another place now', async () => {
     const { here, elsewhere, catalogue, range } = await world();
-    assert.ok(await removeMember(here, 's1'));
+    assert.ok(await removeMember(here, 's1', systemTimers));
     here.remove('s1');
     const store = await openMemoryStore({ clock });
     await addMember(here, addedAs('s1', store));
@@ -88,7 +95,7 @@ void describe('a store that another process has removed', () => {
 
   void it('is not asked for a guard when a move from it or to it is taken over', async () => {
     const { here, elsewhere, catalogue, range } = await world();
-    assert.ok(await removeMember(here, 's1'));
+    assert.ok(await removeMember(here, 's1', systemTimers));
     here.remove('s1');
     const store = await openMemoryStore({ clock });
     await addMember(here, addedAs('s1', store));
@@ -122,7 +129,7 @@ void describe('a store that another process has removed', () => {
 
   void it('keeps what a cancelled move has brought there until a process with it cancels', async () => {
     const { here, elsewhere, catalogue, range } = await world();
-    assert.ok(await removeMember(here, 's1'));
+    assert.ok(await removeMember(here, 's1', systemTimers));
     here.remove('s1');
     const store = await openMemoryStore({ clock });
     await addMember(here, addedAs('s1', store));
@@ -152,13 +159,13 @@ void describe('a store that another process has removed', () => {
       const first = stores[1];
       assert.ok(first !== undefined);
       first.state.isAway = left === 'away';
-      const removed = removeMember(here, 's1');
+      const removed = removeMember(here, 's1', systemTimers);
       if (left === 'away') await assert.rejects(removed, MembershipError);
       else assert.ok(await removed);
       const second = await openMemoryStore({ clock });
       await addMember(here, addedAs('s1', second));
       first.state.isAway = false;
-      assert.ok(await removeMember(elsewhere, 's1'));
+      assert.ok(await removeMember(elsewhere, 's1', systemTimers));
       assert.equal(await elsewhere.named('s1').get(memberKey), undefined);
       assert.deepEqual(await namesOf(catalogue), ['s0', 's1', 's2']);
       assert.notEqual(await second.get(memberKey), undefined);
@@ -167,11 +174,11 @@ void describe('a store that another process has removed', () => {
 
   void it('is removed here as well, and nothing is deleted that others have put there', async () => {
     const { here, elsewhere } = await world();
-    assert.ok(await removeMember(here, 's1'));
-    assert.ok(await removeMember(elsewhere, 's1'));
+    assert.ok(await removeMember(here, 's1', systemTimers));
+    assert.ok(await removeMember(elsewhere, 's1', systemTimers));
     const other = membersOf([await openMemoryStore({ clock }), here.named('s1')]);
     await admitMembers(other, { placeOf, randomness: systemRandomness });
-    assert.ok(await removeMember(elsewhere, 's1'));
+    assert.ok(await removeMember(elsewhere, 's1', systemTimers));
     assert.notEqual(await here.named('s1').get(memberKey), undefined);
   });
 });
@@ -344,7 +351,7 @@ void describe('two places by one name', () => {
     const first = stores[1];
     assert.ok(first !== undefined);
     first.state.isAway = true;
-    await assert.rejects(removeMember(here, 's1'), MembershipError);
+    await assert.rejects(removeMember(here, 's1', systemTimers), MembershipError);
     const second = await openMemoryStore({ clock });
     await addMember(here, addedAs('s1', second));
     first.state.isAway = false;
@@ -366,7 +373,7 @@ void describe('the removal of a store', () => {
     const removed = stores[1]?.state;
     assert.ok(removed !== undefined);
     removed.isAway = true;
-    await assert.rejects(removeMember(here, 's1'), (error: Error) => {
+    await assert.rejects(removeMember(here, 's1', systemTimers), (error: Error) => {
       assert.ok(error instanceof MembershipError, String(error));
       assert.match(error.message, /'s1' gets no range any more.*Repeat the command/);
       return true;
@@ -374,8 +381,74 @@ void describe('the removal of a store', () => {
     assert.deepEqual(await namesOf(catalogue), ['s0', 's2']);
     removed.isAway = false;
     assert.notEqual(await here.named('s1').get(memberKey), undefined);
-    assert.ok(await removeMember(here, 's1'));
+    assert.ok(await removeMember(here, 's1', systemTimers));
     assert.equal(await here.named('s1').get(memberKey), undefined);
     assert.deepEqual(await namesOf(catalogue), ['s0', 's2']);
   });
+
+  for (const silent of ['get', 'commit'] as const) {
+    void it(
+      `gives up on a store whose ${silent} hangs, and is completed later`,
+      hangs,
+      async (t) => {
+        const { here, catalogue } = await world();
+        const mocked = t.mock.method(here.named('s1'), silent, () => new Promise(() => undefined));
+        const given = givenUp(here, t.signal);
+        await assert.rejects(given, (error: Error) => {
+          assert.ok(error instanceof MembershipError, String(error));
+          const says =
+            /'s1' gets no range any more.*Repeat the command.*--lost\..*silent for \d+ sec/;
+          assert.match(error.message, says);
+          return true;
+        });
+        assert.deepEqual(await namesOf(catalogue), ['s0', 's2']);
+        mocked.mock.restore();
+        assert.ok(await removeMember(here, 's1', systemTimers));
+        assert.equal(await here.named('s1').get(memberKey), undefined);
+      },
+    );
+  }
+
+  void it(
+    'that was given up changes nothing of a store that was taken in again',
+    hangs,
+    async (t) => {
+      const { stores, here, elsewhere, catalogue } = await world();
+      const { promise: isBack, resolve: comesBack } = deferred();
+      const store = here.named('s1');
+      const commit = store.commit.bind(store);
+      const late: Promise<unknown>[] = [];
+      const mocked = t.mock.method(store, 'commit', (batch: CommitBatch) => {
+        const answer = isBack.then(() => commit(batch));
+        late.push(answer);
+        return answer;
+      });
+      await assert.rejects(givenUp(here, t.signal), MembershipError);
+      mocked.mock.restore();
+      const [, again] = stores;
+      assert.ok(again !== undefined);
+      await addMember(elsewhere, addedAs('s1', again.store));
+      comesBack();
+      await Promise.all(late);
+      assert.equal(late.length, 1);
+      assert.ok(await isMember(elsewhere, 's1'));
+      assert.deepEqual(await namesOf(catalogue), ['s0', 's1', 's2']);
+    },
+  );
 });
+
+/** A removal of a store for which no time is left whenever it waits. */
+async function givenUp(members: Members, signal: AbortSignal): Promise<boolean> {
+  const timers = manualTimers();
+  const state = { isOver: false };
+  const removed = removeMember(members, 's1', timers).finally(() => {
+    state.isOver = true;
+  });
+  removed.catch(() => undefined);
+  while (!state.isOver && !signal.aborted) {
+    timers.fire();
+    await turn();
+  }
+  assert.ok(state.isOver, 'it still waits');
+  return removed;
+}

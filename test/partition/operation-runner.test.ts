@@ -353,7 +353,7 @@ void describe('a store that drains', () => {
     const range = (await catalogue.map()).at(at).id;
     await begin('s1', range);
     // Another process takes s2 out, and an empty place in by that name. It would be the first.
-    assert.ok(await removeMember(members, 's2'));
+    assert.ok(await removeMember(members, 's2', holdingTimers));
     const elsewhere = membersOf([members.named('s0'), members.named('s1')]);
     const empty = await openMemoryStore({ clock });
     await addMember(elsewhere, addedAs('s2', empty));

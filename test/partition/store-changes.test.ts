@@ -32,7 +32,7 @@ void describe('the removal of a lost store', () => {
     const stores = [await openMemoryStore({ clock }), await openMemoryStore({ clock })];
     const [here, elsewhere] = [await admitted(membersOf(stores)), membersOf(stores)];
     const catalogue = new Catalogue(here.home);
-    assert.ok(await removeMember(here, 's1'));
+    assert.ok(await removeMember(here, 's1', holdingTimers));
     await addMember(here, addedAs('s1', await openMemoryStore({ clock })));
     const changes = changesOf(elsewhere);
     await assert.rejects(changes.removeLost('s1'), (error: Error) => {
