@@ -5,6 +5,7 @@ import { describe, it } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
 import { RemotePartitions } from '../../src/cli/partition/remote.js';
 import { jobResult, operationEnd } from '../../src/cli/partition/waiting.js';
+import { isVerifyResult } from '../../src/http/control/job-results.js';
 import type { CliProcess } from '../support/cli-process.js';
 import {
   connectionStringOf,
@@ -62,7 +63,7 @@ void describe(`a server that is killed while it moves a range (seed ${seed})`, (
       await writers.stop();
     }
     const { job } = await control.verify({});
-    assert.deepEqual(await jobResult(control, job), { findings: [], repaired: [] });
+    assert.deepEqual(await jobResult(control, job, isVerifyResult), { findings: [], repaired: [] });
     await writers.check();
     assert.equal(await stopCli(server), 0);
   });

@@ -7,10 +7,11 @@ import { TableClient, type TransactionAction } from '@azure/data-tables';
 import { BlobServiceClient } from '@azure/storage-blob';
 import { RemotePartitions } from '../../src/cli/partition/remote.js';
 import { emptied } from '../../src/cli/partition/stores.js';
-import { jobResult, operationEnd } from '../../src/cli/partition/waiting.js';
+import { jobEnd, jobResult, operationEnd } from '../../src/cli/partition/waiting.js';
 import type { ServerOptions } from '../../src/app/options/table.js';
 import { createServer, type TabulariumServer } from '../../src/app/server.js';
-import type { PartitionsInfo, Started } from '../../src/http/control/partitions.js';
+import { isPartitionsInfo, isStarted, isVerifyResult } from '../../src/http/control/job-results.js';
+import type { Started } from '../../src/http/control/partitions.js';
 import { byLength, costly } from '../support/run-length.js';
 
 const account = 'devstoreaccount1';
@@ -70,7 +71,7 @@ void describe('a server over several stores', () => {
   }
 
   async function halved(range: number): Promise<Started> {
-    return (await jobResult(control, (await control.halve(range)).job)) as Started;
+    return jobResult(control, (await control.halve(range)).job, isStarted);
   }
 
   async function stored(): Promise<ReadonlyMap<string, string | undefined>> {
@@ -88,7 +89,7 @@ void describe('a server over several stores', () => {
     await done(await control.move(await rangeFrom(`${place}/western`), 'c', 500));
     assert.deepEqual(await stored(), etags);
     const { job } = await control.sizes();
-    const { ranges, stores } = (await jobResult(control, job)) as PartitionsInfo;
+    const { ranges, stores } = await jobResult(control, job, isPartitionsInfo);
     const [, , comedy, western] = ranges;
     assert.deepEqual([comedy?.from, comedy?.store, comedy?.keys], [`${place}/comedy`, 'b', 6]);
     // Behind it there may be tables of metrics.
@@ -229,7 +230,7 @@ void describe('a server over several stores', () => {
     const directory = join(folder, 'backup');
     const comedy = await rangeFrom(`${place}/comedy`);
     const copied = await control.backUp(comedy, directory);
-    await jobResult(control, copied.job);
+    await jobEnd(control, copied.job);
     const western = await rangeFrom(`${place}/western`);
     await assert.rejects(() => control.restore(western, directory), /does not have all of them/);
     await assert.rejects(() => control.restore(comedy, directory), /has entries/);
@@ -243,7 +244,7 @@ void describe('a server over several stores', () => {
       for (const rowKey of ['1', '2', '3']) await movies.deleteEntity(partitionKey, rowKey);
     }
     const back = await control.restore(comedy, directory);
-    await jobResult(control, back.job);
+    await jobEnd(control, back.job);
     assert.deepEqual(await stored(), etags);
     backedUp = new Map(etags);
     const { etag } = await movies.upsertEntity({ partitionKey: 'comedy', rowKey: '1' });
@@ -274,7 +275,7 @@ void describe('a server over several stores', () => {
     }
     // The number of the only table of its account.
     const { job } = await control.restore(range, directory, 'table/other/#1');
-    await jobResult(control, job);
+    await jobEnd(control, job);
     const found: string[] = [];
     for await (const { partitionKey, rowKey, etag } of other.listEntities()) {
       assert.equal(etag, backedUp.get(`${partitionKey} ${rowKey}`));
@@ -296,9 +297,12 @@ void describe('a server over several stores', () => {
 
   void it('verifies that map and stores agree', async () => {
     const { job } = await control.verify({ repair: true, keysPerSecond: 1_000_000 });
-    assert.deepEqual(await jobResult(control, job), { findings: [], repaired: [] });
+    assert.deepEqual(await jobResult(control, job, isVerifyResult), { findings: [], repaired: [] });
     const one = await control.verify({ range: await rangeFrom(`${place}/comedy`) });
-    assert.deepEqual(await jobResult(control, one.job), { findings: [], repaired: [] });
+    assert.deepEqual(await jobResult(control, one.job, isVerifyResult), {
+      findings: [],
+      repaired: [],
+    });
     await assert.rejects(() => control.verify({ range: 999 }), /no range 999/);
     await assert.rejects(() => control.verify({ keysPerSecond: 0 }), /whole number above 0/);
   });

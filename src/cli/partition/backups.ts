@@ -3,7 +3,7 @@ import { Command } from 'commander';
 import { UsageError } from '../terminal/failure.js';
 import { tell, withAccess, withPartitions, type AccessFlags } from './access.js';
 import { rangeArgument } from './ranges.js';
-import { jobResult } from './waiting.js';
+import { jobEnd } from './waiting.js';
 
 interface BackupFlags extends AccessFlags {
   readonly to: string;
@@ -34,7 +34,7 @@ export function partitionBackupCommand(): Command {
       withPartitions(flags, async (control) => {
         const directory = pathOf('to', flags.to);
         const { job } = await control.backUp(range, directory);
-        await jobResult(control, job);
+        await jobEnd(control, job);
         tell(flags, { range, directory }, `Range ${range} is in ${directory}.`);
       }),
     );
@@ -67,7 +67,7 @@ Examples:
       withPartitions(flags, async (control) => {
         const directory = pathOf('from', flags.from);
         const { job } = await control.restore(range, directory, flags.as);
-        await jobResult(control, job);
+        await jobEnd(control, job);
         tell(flags, { range, directory }, `Range ${range} has what ${directory} has.`);
       }),
     );

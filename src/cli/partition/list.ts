@@ -7,6 +7,7 @@ import type {
   PartitionsInfo,
   StoreInfo,
 } from '../../http/control/partitions.js';
+import { isPartitionsInfo } from '../../http/control/job-results.js';
 import { grouped, jsonLine, printable } from '../terminal/terminal.js';
 import { renderGrid, type GridColumn } from '../views/grid.js';
 import { withAccess, withPartitions, type AccessFlags } from './access.js';
@@ -48,8 +49,7 @@ async function list(flags: ListFlags): Promise<void> {
 
 async function measured(control: PartitionControl): Promise<PartitionsInfo> {
   const { job } = await control.sizes();
-  // The result of this job is of this form.
-  return (await jobResult(control, job)) as PartitionsInfo;
+  return jobResult(control, job, isPartitionsInfo);
 }
 
 function busiestFirst(ranges: readonly PartitionInfo[]): readonly PartitionInfo[] {

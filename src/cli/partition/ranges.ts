@@ -1,4 +1,5 @@
 import { Argument, Command, InvalidArgumentError } from 'commander';
+import { isStarted } from '../../http/control/job-results.js';
 import type { OperationInfo, PartitionControl, Started } from '../../http/control/partitions.js';
 import { wholeNumber } from '../arguments/option-parsers.js';
 import { CommandFailure } from '../terminal/failure.js';
@@ -58,8 +59,7 @@ Examples:
 
 async function halved(control: PartitionControl, range: number): Promise<Started> {
   const { job } = await control.halve(range);
-  // The result of this job is of this form.
-  return (await jobResult(control, job)) as Started;
+  return jobResult(control, job, isStarted);
 }
 
 export function partitionMergeCommand(): Command {

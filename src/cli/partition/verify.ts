@@ -1,4 +1,5 @@
 import { Command, Option } from 'commander';
+import { isVerifyResult } from '../../http/control/job-results.js';
 import type { VerifyChoice, VerifyResult } from '../../http/control/partitions.js';
 import { wholeNumber } from '../arguments/option-parsers.js';
 import { CommandFailure } from '../terminal/failure.js';
@@ -49,9 +50,7 @@ Examples:
           ...(flags.rate !== undefined && { keysPerSecond: flags.rate }),
         };
         const { job } = await control.verify(choice);
-        // The result of this job is of this form.
-        const result = (await jobResult(control, job)) as VerifyResult;
-        show(result, flags.json === true);
+        show(await jobResult(control, job, isVerifyResult), flags.json === true);
       }),
     );
 }

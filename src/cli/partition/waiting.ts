@@ -1,4 +1,5 @@
 import { byteText } from '../../base/byte-text.js';
+import type { IsResult } from '../../http/control/job-results.js';
 import {
   noOperation,
   type JobInfo,
@@ -60,13 +61,30 @@ export async function operationEnd(
 }
 
 /**
+ * The result of a job, as `jobEnd` waits for it. Throws `CommandFailure` for a result of another
+ * form.
+ */
+export async function jobResult<Result>(
+  control: Pick<PartitionControl, 'job'>,
+  job: number,
+  isResult: IsResult<Result>,
+): Promise<Result> {
+  const { result } = await jobEnd(control, job);
+  if (isResult(result)) return result;
+  throw new CommandFailure(
+    `Job ${job} is done, and its result is not one that this command knows: the server is of ` +
+      'another release. Use the command of that release.',
+  );
+}
+
+/**
  * Waits for the end of a job and shows how it goes on. Throws when it failed, and `UsageError` when
  * it was refused.
  */
-export async function jobResult(
+export async function jobEnd(
   control: Pick<PartitionControl, 'job'>,
   job: number,
-): Promise<unknown> {
+): Promise<JobInfo> {
   let last: JobInfo | undefined;
   const share = (): number | undefined =>
     last?.total === undefined ? undefined : last.done / Math.max(1, last.total);
@@ -78,7 +96,7 @@ export async function jobResult(
   };
   const report = showProgress({ stream: process.stderr, share, facts, quietMs });
   try {
-    const end = await finalAnswer(
+    return await finalAnswer(
       async () => {
         last = await control.job(job);
         if (last === undefined) throw new CommandFailure('The server was started anew: try again.');
@@ -88,7 +106,6 @@ export async function jobResult(
       },
       ({ state }) => state === 'done',
     );
-    return end.result;
   } finally {
     report.stop();
   }
