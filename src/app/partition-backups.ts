@@ -17,6 +17,8 @@ import {
 } from '../partition/rows.js';
 import type { ServedMember } from '../partition/served-partitions.js';
 import { openEngine, type EngineSettings } from './open-engine.js';
+import { ContainerNames, type NamesOf } from './partitions/container-names.js';
+import { unnamedContainers } from './partitions/references.js';
 
 /** All data of a store. */
 export const allData = { start: Buffer.alloc(0), end: storeKeys.start };
@@ -35,6 +37,8 @@ export class BackupError extends Error {
 export class Backup {
   readonly #store: ServedMember;
   readonly #directory: string;
+  /** The places of tables and queues whose entries are not restored. */
+  #leftOut: ReadonlySet<string> = new Set();
   /** Prefixes of tables or queues. */
   #renamed: { readonly from: Bytes; readonly to: Bytes } | undefined;
 
@@ -100,6 +104,29 @@ export class Backup {
     this.#renamed = { from, to };
   }
 
+  /**
+   * Leaves the entries of tables and queues out that neither exist nor have their names in this
+   * backup: no request could read them. Their places. Throws `BackupError` when nothing is left.
+   */
+  async leaveDeletedOut(namesOf: NamesOf): Promise<readonly string[]> {
+    const own = new ContainerNames(this.#store);
+    let containers = 0;
+    const deleted = await unnamedContainers(this.#store, {
+      namesOf: async (service, account) =>
+        new Map([...(await namesOf(service, account)), ...(await own.namesOf(service, account))]),
+      onKeys: (keys) => {
+        containers += keys;
+        return Promise.resolve();
+      },
+    });
+    const [first] = deleted;
+    if (first !== undefined && deleted.length === containers) {
+      throw new BackupError(allDeleted(this.#directory, first.place, containers));
+    }
+    this.#leftOut = new Set(deleted.map(({ place }) => place));
+    return [...this.#leftOut];
+  }
+
   /** Throws `BackupError` when some of its partitions are outside of the range. */
   async assertWithin({ id, start, end }: RangeRow): Promise<void> {
     const edges = await this.#edges();
@@ -142,12 +169,18 @@ export class Backup {
     return concatBytes(this.#renamed.to, key.subarray(this.#renamed.from.length));
   }
 
+  #isLeftOut({ key }: Entry): boolean {
+    return this.#leftOut.size > 0 && this.#leftOut.has(boundText(containerPrefixOf(key)));
+  }
+
   async *#pages(): AsyncGenerator<readonly Entry[]> {
     for await (const entries of pagesOf(this.#store, allData, pageOptions)) {
-      yield entries.map((entry) => {
-        const { value, version } = entry;
-        return { key: this.#keyOf(entry), value, version };
-      });
+      yield entries
+        .filter((entry) => !this.#isLeftOut(entry))
+        .map((entry) => {
+          const { value, version } = entry;
+          return { key: this.#keyOf(entry), value, version };
+        });
     }
   }
 }
@@ -178,6 +211,24 @@ async function open(settings: EngineSettings, directory: string): Promise<Backup
   const store = await openEngine({ ...settings, storage, journal: 'off' }, 'exclusive');
   invariant(canBeMember(store), 'every engine can be a member');
   return new Backup(store, directory);
+}
+
+/** `place`: of the first table or queue. `containers`: how many there are. */
+function allDeleted(directory: string, place: string, containers: number): string {
+  const why =
+    'deleted since, or is of other data. No request could read what would be restored, so nothing ' +
+    'was changed.';
+  if (containers > 1) {
+    return (
+      `The backup in ${directory} is of ${place} and others, each of which was ${why} A backup of ` +
+      'one table or queue can be restored into another one, with --as.'
+    );
+  }
+  const [service = ''] = place.split('/', 1);
+  return (
+    `The backup in ${directory} is of ${place}, which was ${why} Restore it into a ${service} that ` +
+    `exists: --as ${service}/ACCOUNT/${service.toUpperCase()}.`
+  );
 }
 
 /** Service, account and table or queue. */

@@ -11,6 +11,7 @@ import {
   type PartitionInfo,
   type PartitionsInfo,
   type RemoveChoice,
+  type RestoreResult,
   type Started,
   type StartedJob,
   type StoreInfo,
@@ -255,19 +256,21 @@ export class Partitions implements ServedPartitionControl {
     const found = await this.#rangeRow(range);
     const renamed = as === undefined ? undefined : await this.#containerAt(as);
     const backup = await storedBackup(settings, directory).catch(refuse);
-    await closing(backup, async () => {
+    const leftOut = await closing(backup, async () => {
       if (renamed !== undefined) await backup.renameTo(renamed);
       await backup.assertWithin(found);
+      if (renamed !== undefined) return [];
+      return backup.leaveDeletedOut((service, account) => this.#names.namesOf(service, account));
     }).catch(refuse);
     const operation = await closing(backup, async () =>
       this.#accepted(await operationRunner.operations.beginRestore(range), range),
     );
     return this.#jobs.start('bytes', (progress) =>
-      backup.use(async (store) => {
+      backup.use(async (store): Promise<RestoreResult> => {
         tellTotal(progress, store.sample(allData, 0));
         const operations = operationRunner.operationsReporting((bytes) => progress.add(bytes));
         await operations.restore(operation, await backup.source());
-        return { directory };
+        return { directory, leftOut };
       }),
     );
   }

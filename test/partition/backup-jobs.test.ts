@@ -9,17 +9,25 @@ import { Partitions } from '../../src/app/partition-control.js';
 import { settingsOf } from '../../src/app/settings.js';
 import { deferred } from '../../src/base/async/deferred.js';
 import { manualClock } from '../../src/base/clock.js';
+import { PartitionRefusal } from '../../src/http/control/partitions.js';
+import { boundOf } from '../../src/partition/bound-text.js';
 import { silentLogger } from '../../src/http/exchange/logger.js';
 import { partitionPrefix } from '../../src/kv/partition-prefix.js';
 import { appendString } from '../../src/kv/tuple.js';
+import { Containers } from '../../src/services/containers/containers.js';
+import type { PolicedRecord } from '../../src/services/containers/stored-policies.js';
+import { tableKind } from '../../src/services/tables/table-record.js';
 
 const folder = mkdtempSync(join(tmpdir(), 'tabularium-backup-jobs-'));
 after(() => rmSync(folder, { recursive: true, force: true }));
 
-const key = appendString(partitionPrefix('table', 'account', 2, 'p'), 'row');
+/** The key of the only entity of a table. */
+const keyOf = (id: number) => appendString(partitionPrefix('table', 'account', id, 'p'), 'row');
+const key = keyOf(1);
+const identifiers: PolicedRecord['identifiers'] = [];
 
-/** Two stores in memory, whose second range has an entry. */
-async function opened() {
+/** Two stores in memory; of the given tables, the first one has a range from its start on. */
+async function opened(names: readonly string[] = ['movies']) {
   const clock = manualClock();
   const settings = settingsOf({
     inMemory: true,
@@ -28,9 +36,17 @@ async function opened() {
     logger: silentLogger,
   });
   const open = await openPartitions({ ...settings, stores: settings.stores ?? {} }, 'exclusive');
-  await open.commit({ checks: [], puts: [{ key, value: Buffer.from('value') }], deletes: [] });
-  const [, range] = (await open.catalogue.map()).ranges;
   const control = new Partitions(open);
+  const tables = new Containers(open, tableKind);
+  for (const name of names) {
+    const { record } = await tables.create('account', name, (id) => ({ id, name, identifiers }));
+    const put = { key: keyOf(record.id), value: Buffer.from('value') };
+    await open.commit({ checks: [], puts: [put], deletes: [] });
+  }
+  const [, whole] = (await open.catalogue.map()).ranges;
+  await control.split(whole?.id ?? 0, 'table/account/#1');
+  await open.operationRunner.idle();
+  const range = (await open.catalogue.map()).at(key);
   const ended = async (job: number, signal: AbortSignal) => {
     for (;;) {
       const found = await control.job(job);
@@ -38,7 +54,7 @@ async function opened() {
       await pause(5);
     }
   };
-  return { open, clock, control, range: range?.id ?? 0, ended };
+  return { open, clock, control, tables, range: range.id, ended };
 }
 
 // A job that waits for the sample never ends.
@@ -75,6 +91,65 @@ void describe('a backup of a range of a server', () => {
     const restored = await ended((await control.restore(range, directory)).job, t.signal);
     assert.equal(restored?.state, 'done');
     assert.equal(String((await open.get(key))?.value), 'value');
+    await open.close();
+  });
+});
+
+void describe('a restore of a range of a server', () => {
+  void it('is refused, before it writes, when the table was deleted since', hangs, async (t) => {
+    const { open, control, tables, range, ended } = await opened();
+    const directory = join(folder, 'deleted');
+    await ended((await control.backUp(range, directory)).job, t.signal);
+    await tables.drop('account', 'movies');
+    await open.commit({ checks: [], puts: [], deletes: [key] });
+    await tables.create('account', 'movies', (id) => ({ id, name: 'movies', identifiers }));
+    const commits = t.mock.method(open.home, 'commit');
+    await assert.rejects(control.restore(range, directory), (error: Error) => {
+      assert.ok(error instanceof PartitionRefusal, String(error));
+      assert.match(error.message, /is of table\/account\/#1, .* --as table\/ACCOUNT\/TABLE\.$/);
+      return true;
+    });
+    assert.equal(commits.mock.callCount(), 0);
+    assert.deepEqual(await open.catalogue.operations(), []);
+    // As the refusal says.
+    const { job } = await control.restore(range, directory, 'table/account/movies');
+    assert.equal((await ended(job, t.signal))?.state, 'done');
+    assert.equal(String((await open.get(keyOf(2)))?.value), 'value');
+    await open.close();
+  });
+
+  void it('leaves out, and tells, what is of a table that was deleted since', hangs, async (t) => {
+    const { open, control, tables, range, ended } = await opened(['kept', 'gone']);
+    const directory = join(folder, 'some');
+    await ended((await control.backUp(range, directory)).job, t.signal);
+    await tables.drop('account', 'gone');
+    await open.commit({ checks: [], puts: [], deletes: [key, keyOf(2)] });
+    const { job } = await control.restore(range, directory);
+    const leftOut = ['table/account/#2'];
+    assert.deepEqual((await ended(job, t.signal))?.result, { directory, leftOut });
+    assert.notEqual(await open.get(key), undefined);
+    assert.equal(await open.get(keyOf(2)), undefined);
+    await open.close();
+  });
+
+  void it('brings tables back whose names are in the backup as well', hangs, async (t) => {
+    const { open, control, range, ended } = await opened();
+    const { ranges } = await open.catalogue.map();
+    const names = ranges[ranges.findIndex(({ id }) => id === range) - 1];
+    await control.merge(names?.id ?? 0, range);
+    await open.operationRunner.idle();
+    const whole = (await open.catalogue.map()).at(key).id;
+    const directory = join(folder, 'names');
+    await ended((await control.backUp(whole, directory)).job, t.signal);
+    const all = { start: boundOf('queue') ?? Buffer.alloc(0), end: boundOf('~') ?? key };
+    const { entries } = await open.range(all, { limit: 100, bytesMax: 1 << 20 });
+    for (const entry of entries) {
+      await open.commit({ checks: [], puts: [], deletes: [entry.key] });
+    }
+    const { job } = await control.restore(whole, directory);
+    assert.deepEqual((await ended(job, t.signal))?.result, { directory, leftOut: [] });
+    const restored = await open.range(all, { limit: 100, bytesMax: 1 << 20 });
+    assert.equal(restored.entries.length, entries.length);
     await open.close();
   });
 });

@@ -1,9 +1,12 @@
 import { resolve } from 'node:path';
 import { Command } from 'commander';
+import { isRestoreResult } from '../../http/control/job-results.js';
 import { UsageError } from '../terminal/failure.js';
+import { notice } from '../terminal/notice.js';
+import { printable } from '../terminal/terminal.js';
 import { tell, withAccess, withPartitions, type AccessFlags } from './access.js';
 import { rangeArgument } from './ranges.js';
-import { jobEnd } from './waiting.js';
+import { jobEnd, jobResult } from './waiting.js';
 
 interface BackupFlags extends AccessFlags {
   readonly to: string;
@@ -53,7 +56,8 @@ export function partitionRestoreCommand(): Command {
     .option(
       '--as <place>',
       'the table or queue that gets the entries, such as table/ACCOUNT/TABLE, in another account or ' +
-        'beside the one that they were of. It must exist. Default: the one that they were of',
+        'beside the one that they were of. It must exist. Default: the one that they were of, which ' +
+        'must exist still: entries of others are left out',
     );
   return withAccess(command)
     .addHelpText(
@@ -67,8 +71,11 @@ Examples:
       withPartitions(flags, async (control) => {
         const directory = pathOf('from', flags.from);
         const { job } = await control.restore(range, directory, flags.as);
-        await jobEnd(control, job);
-        tell(flags, { range, directory }, `Range ${range} has what ${directory} has.`);
+        const { leftOut } = await jobResult(control, job, isRestoreResult);
+        for (const place of leftOut) {
+          notice(printable(`Nothing of ${place} was restored: it does not exist any more.`));
+        }
+        tell(flags, { range, directory, leftOut }, `Range ${range} has what ${directory} has.`);
       }),
     );
 }

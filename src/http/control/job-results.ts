@@ -4,6 +4,7 @@ import type {
   OperationInfo,
   PartitionInfo,
   PartitionsInfo,
+  RestoreResult,
   Started,
   StoreInfo,
   VerifyResult,
@@ -68,6 +69,11 @@ export function isStarted(value: unknown): value is Started {
 /** The result of `verify`. */
 export function isVerifyResult(value: unknown): value is VerifyResult {
   return hasForm<VerifyResult>({ findings: 'texts', repaired: 'texts' }, value);
+}
+
+/** The result of `restore`. */
+export function isRestoreResult(value: unknown): value is RestoreResult {
+  return hasForm<RestoreResult>({ directory: 'text', leftOut: 'texts' }, value);
 }
 
 /** The result of `sizes`. */

@@ -130,6 +130,15 @@ export interface VerifyResult {
   readonly repaired: readonly string[];
 }
 
+export interface RestoreResult {
+  readonly directory: string;
+  /**
+   * Tables and queues of the backup whose entries were not restored, because they do not exist any
+   * more: their places, such as table/account/#7.
+   */
+  readonly leftOut: readonly string[];
+}
+
 export interface StartedJob {
   readonly job: number;
 }
@@ -180,6 +189,8 @@ export interface PartitionControl {
   /**
    * `range`: an empty one, in which all partitions of the backup are. `as`: the table or queue,
    * such as table/account/table, that gets the entries instead of the one that they were of.
+   * Without, what is of tables and queues that do not exist any more is left out, which is refused
+   * when nothing else is there. The result of the job is a `RestoreResult`.
    */
   restore(range: number, directory: string, as?: string): Promise<StartedJob>;
   /** Undefined: there is no such job. */
