@@ -4,6 +4,7 @@ import { messageOf } from '../base/thrown.js';
 import {
   PartitionRefusal,
   type BalanceInfo,
+  type CancelResult,
   type JobInfo,
   type NewStore,
   type OperationInfo,
@@ -132,8 +133,12 @@ export class Partitions implements ServedPartitionControl {
     return this.#begun(begun, { range, store: to }, pauseMaxMs);
   }
 
-  cancel(operation: number): Promise<boolean> {
-    return this.#open.operationRunner.cancel(operation);
+  cancel(operation: number): Promise<StartedJob> {
+    const job = this.#jobs.start('keys', async (progress): Promise<CancelResult> => {
+      const onDeleted = (keys: number) => progress.add(keys);
+      return { cancelled: await this.#open.operationRunner.cancel(operation, onDeleted) };
+    });
+    return Promise.resolve(job);
   }
 
   async operation(operation: number): Promise<OperationInfo | undefined> {

@@ -10,7 +10,12 @@ import { emptied } from '../../src/cli/partition/stores.js';
 import { jobEnd, jobResult, operationEnd } from '../../src/cli/partition/waiting.js';
 import type { ServerOptions } from '../../src/app/options/table.js';
 import { createServer, type TabulariumServer } from '../../src/app/server.js';
-import { isPartitionsInfo, isStarted, isVerifyResult } from '../../src/http/control/job-results.js';
+import {
+  isCancelResult,
+  isPartitionsInfo,
+  isStarted,
+  isVerifyResult,
+} from '../../src/http/control/job-results.js';
 import type { Started } from '../../src/http/control/partitions.js';
 import { byLength, costly } from '../support/run-length.js';
 
@@ -191,7 +196,8 @@ void describe('a server over several stores', () => {
       });
     }
     assert.equal(await control.operation(999), undefined);
-    assert.equal(await control.cancel(999), false);
+    const { job } = await control.cancel(999);
+    assert.deepEqual(await jobResult(control, job, isCancelResult), { cancelled: false });
   });
 
   void it('takes a store in, empties it and takes it out', async () => {

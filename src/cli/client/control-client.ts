@@ -2,7 +2,7 @@ import { request as httpRequest, type IncomingMessage } from 'node:http';
 import { codeOf, CommandFailure, messageOf, UsageError } from '../terminal/failure.js';
 import { answerBytes } from './answer-bytes.js';
 
-/** Work such as deleting what a cancelled move has copied is answered when it is done. */
+/** Some work, such as taking a snapshot, is answered when it is done. */
 const silenceMs = 300_000;
 
 interface Answered {

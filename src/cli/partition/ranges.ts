@@ -1,5 +1,5 @@
 import { Argument, Command, InvalidArgumentError } from 'commander';
-import { isStarted } from '../../http/control/job-results.js';
+import { isCancelResult, isStarted } from '../../http/control/job-results.js';
 import type { OperationInfo, PartitionControl, Started } from '../../http/control/partitions.js';
 import { wholeNumber } from '../arguments/option-parsers.js';
 import { CommandFailure } from '../terminal/failure.js';
@@ -143,7 +143,8 @@ export function partitionCancelCommand(): Command {
     .addHelpText('after', '\nExamples:\n  tabularium partition cancel 9 --control-port 10009')
     .action((operation: number, flags: AccessFlags) =>
       withPartitions(flags, async (control) => {
-        const cancelled = await control.cancel(operation);
+        const { job } = await control.cancel(operation);
+        const { cancelled } = await jobResult(control, job, isCancelResult);
         if (flags.json === true) process.stdout.write(`${JSON.stringify({ cancelled })}\n`);
         if (!cancelled) {
           throw new CommandFailure(

@@ -45,9 +45,8 @@ export class RemotePartitions implements PartitionControl {
     return this.#server.ask('POST', `partitions/${range}/move`, { to, ...pause });
   }
 
-  async cancel(operation: number): Promise<boolean> {
-    const path = `partition-operations/${operation}`;
-    return (await this.#server.ask<{ cancelled: boolean }>('DELETE', path)).cancelled;
+  cancel(operation: number): Promise<StartedJob> {
+    return this.#server.ask('DELETE', `partition-operations/${operation}`);
   }
 
   operation(operation: number): Promise<OperationInfo | undefined> {

@@ -1,6 +1,7 @@
 import { own } from '../../base/own.js';
 import { isRecord } from '../../base/record.js';
 import type {
+  CancelResult,
   OperationInfo,
   PartitionInfo,
   PartitionsInfo,
@@ -69,6 +70,11 @@ export function isStarted(value: unknown): value is Started {
 /** The result of `verify`. */
 export function isVerifyResult(value: unknown): value is VerifyResult {
   return hasForm<VerifyResult>({ findings: 'texts', repaired: 'texts' }, value);
+}
+
+/** The result of `cancel`. */
+export function isCancelResult(value: unknown): value is CancelResult {
+  return hasForm<CancelResult>({ cancelled: 'flag' }, value);
 }
 
 /** The result of `restore`. */

@@ -139,6 +139,11 @@ export interface RestoreResult {
   readonly leftOut: readonly string[];
 }
 
+export interface CancelResult {
+  /** False: it has gone too far, or is over. */
+  readonly cancelled: boolean;
+}
+
 export interface StartedJob {
   readonly job: number;
 }
@@ -169,8 +174,11 @@ export interface PartitionControl {
   merge(left: number, right: number): Promise<Started>;
   /** `pauseMaxMs`: writes wait so long for the end, about. */
   move(range: number, to: string, pauseMaxMs?: number): Promise<Started>;
-  /** False: it has gone too far, or is over. */
-  cancel(operation: number): Promise<boolean>;
+  /**
+   * Undoes an operation, which deletes all that it has copied. The result of the job is a
+   * `CancelResult`.
+   */
+  cancel(operation: number): Promise<StartedJob>;
   /** Undefined: nobody remembers such an operation. */
   operation(operation: number): Promise<OperationInfo | undefined>;
   balance(dryRun: boolean): Promise<BalanceInfo>;
@@ -263,7 +271,7 @@ export const partitionRoutes: readonly ControlRoute<PartitionTarget>[] = [
     return ok(found);
   }),
   route('DELETE', 'partition-operations/*', async (control, request) =>
-    ok({ cancelled: await control.cancel(numberAt(request, 1)) }),
+    begun(await control.cancel(numberAt(request, 1))),
   ),
   route('GET', 'partitions/metrics', async (control) => ({
     ...ok(await control.metrics()),

@@ -104,6 +104,6 @@ async function serveAgain(tools: OperationTools, held: Held, range: RangeRow): P
   const isServing = before.row.state === state;
   const guard = isServing ? before : await changeGuard(store, range, held, { before, state });
   const guarded = { store, guard: { key: guardKey(range.id), version: guard.version } };
-  await held.guarded(deleteAll(guarded, dirtyRows(range.id), () => held.betweenPages()));
+  await held.guarded(deleteAll(guarded, dirtyRows(range.id), (keys) => held.afterDeletion(keys)));
   await releaseRange(tools, held, range.id);
 }

@@ -78,6 +78,12 @@ export class HeldOperation<Row extends OperationRow> {
     await this.#tools.giveWay?.();
   }
 
+  /** To be called when a page of keys was deleted, with their number; as `betweenPages`. */
+  afterDeletion(keys: number): Promise<void> {
+    this.#tools.onDeleted?.(keys);
+    return this.betweenPages();
+  }
+
   /**
    * The last commit of the operation: deletes its row, together with changes of other rows of the
    * catalogue. False when one of the given checks fails. Throws `TakenOverError`.

@@ -442,7 +442,7 @@ export class Mover {
   }
 
   #deleteAll(place: GuardedStore, keys: KeyRange): Promise<void> {
-    return deleteAll(place, keys, () => this.#held.betweenPages());
+    return deleteAll(place, keys, (deleted) => this.#held.afterDeletion(deleted));
   }
 
   #finish(): Promise<void> {

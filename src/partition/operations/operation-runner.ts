@@ -203,9 +203,11 @@ export class OperationRunner {
     this.#works.set(operation, ended);
   }
 
-  /** As `Operations.cancel`. */
-  async cancel(operation: number): Promise<boolean> {
-    const isCancelled = await this.operations.cancel(operation);
+  /** As `Operations.cancel`. `onDeleted` is called with the number of keys that were deleted. */
+  async cancel(operation: number, onDeleted?: (keys: number) => void): Promise<boolean> {
+    const tools = this.#toolsFor(pauseMillisStandard);
+    const operations = new Operations({ ...tools, ...(onDeleted !== undefined && { onDeleted }) });
+    const isCancelled = await operations.cancel(operation);
     if (isCancelled) this.#note(operation, { state: 'cancelled' });
     return isCancelled;
   }

@@ -70,7 +70,7 @@ interface Closed {
 
 /** Deletes what was restored. */
 function emptied(held: Held, { range, place }: Closed): Promise<void> {
-  return held.guarded(deleteAll(place, dataOf(range), () => held.betweenPages()));
+  return held.guarded(deleteAll(place, dataOf(range), (keys) => held.afterDeletion(keys)));
 }
 
 /** Takes the range out of service, and checks that it is empty. */

@@ -26,6 +26,8 @@ export interface OperationTools {
   readonly onStep?: (step: MoveStep) => void;
   /** Called with the bytes of keys and values that a copy has brought to its target. */
   readonly onCopied?: (bytes: number) => void;
+  /** Called with the number of keys that an operation has deleted, which were of no use. */
+  readonly onDeleted?: (keys: number) => void;
 }
 
 /** Limits of one key space; see `limits.ts`. */

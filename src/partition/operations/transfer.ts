@@ -166,12 +166,13 @@ async function copyKeys(
 }
 
 /**
- * Deletes all keys of an interval, in guarded steps. `onStep` is called after each but the last.
+ * Deletes all keys of an interval, in guarded steps. `onStep` is called after each, with the number
+ * of keys that it has deleted.
  */
 export async function deleteAll(
   { store, guard }: GuardedStore,
   keys: KeyRange,
-  onStep: () => Promise<void> = () => Promise.resolve(),
+  onStep: (keys: number) => Promise<void> = () => Promise.resolve(),
 ): Promise<void> {
   let rest = keys;
   for (;;) {
@@ -183,11 +184,12 @@ export async function deleteAll(
     };
     const page = await store.range(rest, { limit: 1, bytesMax: 0, filter, guard });
     const last = found.at(-1);
-    if (last !== undefined) await deleteKeys({ store, guard }, found);
-    if (!page.more || last === undefined) return;
+    if (last === undefined) return;
+    await deleteKeys({ store, guard }, found);
+    await onStep(found.length);
+    if (!page.more) return;
     // Engines would have to skip the deleted keys again.
     rest = { ...keys, start: keyAfter(last) };
-    await onStep();
   }
 }
 

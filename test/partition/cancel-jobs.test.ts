@@ -1,0 +1,79 @@
+import assert from 'node:assert/strict';
+import { it } from 'node:test';
+import { setTimeout as pause } from 'node:timers/promises';
+import { openPartitions } from '../../src/app/open-partitions.js';
+import { Partitions } from '../../src/app/partition-control.js';
+import { settingsOf } from '../../src/app/settings.js';
+import { deferred } from '../../src/base/async/deferred.js';
+import { manualClock } from '../../src/base/clock.js';
+import { silentLogger } from '../../src/http/exchange/logger.js';
+import { partitionPrefix } from '../../src/kv/partition-prefix.js';
+import { appendString } from '../../src/kv/tuple.js';
+import type { MoveStep } from '../../src/partition/rows.js';
+import { operationsOver } from './composed-stores.js';
+
+const keysCount = 1_500;
+const prefix = partitionPrefix('table', 'account', 1, 'p');
+
+/** Stores in memory, between which a range moves whose process has died behind the copy. */
+async function moving() {
+  const clock = manualClock();
+  const given = { inMemory: true, stores: { b: { inMemory: true } }, clock, logger: silentLogger };
+  const settings = settingsOf(given);
+  const open = await openPartitions({ ...settings, stores: settings.stores ?? {} }, 'exclusive');
+  const value = Buffer.from('value');
+  const puts = Array.from({ length: keysCount }, (_, index) => {
+    return { key: appendString(prefix, String(index)), value };
+  });
+  await open.commit({ checks: [], puts, deletes: [] });
+  const { id } = (await open.catalogue.map()).at(prefix);
+  const died = new Error('died');
+  const onStep = (step: MoveStep) => {
+    if (step === 'catch up') throw died;
+  };
+  const operations = operationsOver(open.members, clock, { onStep });
+  const begun = await operations.beginMove(id, 'b');
+  assert.ok(begun.ok);
+  await assert.rejects(operations.carryOut(begun.operation), died);
+  return { open, operation: begun.operation };
+}
+
+// A request that waits for all that is deleted never ends.
+const hangs = { timeout: 60_000 };
+
+void it(
+  'the cancellation of a move is a job that tells how many keys are deleted',
+  hangs,
+  async (t) => {
+    const { open, operation } = await moving();
+    const control = new Partitions(open);
+    const target = open.members.named('b');
+    const ingest = target.ingest.bind(target);
+    const { promise: isReleased, resolve: release } = deferred();
+    let deletions = 0;
+    t.mock.method(target, 'ingest', async (...given: Parameters<typeof ingest>) => {
+      deletions += 1;
+      if (deletions === 2) await isReleased;
+      return ingest(...given);
+    });
+    const jobWhen = async (job: number, isIt: (done: number, state: string) => boolean) => {
+      for (;;) {
+        const found = await control.job(job);
+        if (t.signal.aborted || (found !== undefined && isIt(found.done, found.state)))
+          return found;
+        await pause(1);
+      }
+    };
+    const { job } = await control.cancel(operation);
+    const running = await jobWhen(job, (done) => done > 0);
+    assert.deepEqual([running?.state, running?.unit], ['running', 'keys']);
+    assert.ok((running?.done ?? 0) < keysCount);
+    release();
+    const ended = await jobWhen(job, (_, state) => state !== 'running');
+    assert.deepEqual([ended?.result, ended?.done], [{ cancelled: true }, keysCount]);
+    const again = await control.cancel(operation);
+    const over = await jobWhen(again.job, (_, state) => state !== 'running');
+    assert.deepEqual(over?.result, { cancelled: false });
+    await open.close();
+  },
+);
