@@ -233,6 +233,7 @@ const unnoticed = new Set(
     mapPositionsMax
     markedNameLengthMax
     marksMax
+    measuringsMax
     mediaTypeLengthMax
     microsMax
     minutesMax

@@ -47,6 +47,9 @@ type RangeSize = Required<Pick<PartitionInfo, 'keys' | 'bytes'>>;
 /** The number of keys that a verification reads in a second by default. */
 const keysPerSecondStandard = 100_000;
 
+/** How often a range is measured that moves each time. */
+const measuringsMax = 5;
+
 /** What people can ask of the ranges and stores of an open key space. */
 export class Partitions implements ServedPartitionControl {
   readonly #open: OpenPartitions;
@@ -316,14 +319,35 @@ export class Partitions implements ServedPartitionControl {
   }
 
   async #middleOf(range: number, progress: JobProgress): Promise<Bytes> {
-    const found = await this.#rangeRow(range);
     const onKeys = (keys: number) => progress.add(keys);
-    const at = await splitPoint(this.#open.members.named(found.store), found, { onKeys });
-    if (at !== undefined) return at;
+    const found = await this.#whileItStays(range, async (row) => ({
+      at: await splitPoint(this.#open.members.named(row.store), row, { onKeys }),
+    }));
+    if (found === undefined) throw await refusalOf(this.#open, 'no such range', { range });
+    if (found.at !== undefined) return found.at;
     throw new PartitionRefusal(
       `Range ${range} has fewer than two partitions, and a partition is never cut. When it is too ` +
         'large or too busy, spread its entities over more partition keys.',
     );
+  }
+
+  /**
+   * What was measured of a range in its store: again when it has moved meanwhile, because its
+   * former store deletes it then. Undefined when it is split or merged, or moves again and again.
+   */
+  async #whileItStays<Result>(
+    range: number,
+    measure: (row: RangeRow) => Promise<Result>,
+  ): Promise<Result | undefined> {
+    const { catalogue } = this.#open;
+    let row = (await catalogue.range(range))?.row;
+    for (let tries = 0; row !== undefined && tries < measuringsMax; tries += 1) {
+      const result = await measure(row);
+      const now: RangeRow | undefined = (await catalogue.range(range))?.row;
+      if (now?.epoch === row.epoch) return result;
+      row = now;
+    }
+    return undefined;
   }
 
   /** The sizes of the ranges by number, without those that are split or merged meanwhile. */
@@ -332,10 +356,10 @@ export class Partitions implements ServedPartitionControl {
     const onKeys = (keys: number) => progress.add(keys);
     const sizes = new Map<number, RangeSize>();
     for (const { id } of (await catalogue.map()).ranges) {
-      const row = (await catalogue.range(id))?.row;
-      if (row === undefined) continue;
-      const { keys, bytes } = await members.named(row.store).sample(dataOf(row), 0, { onKeys });
-      sizes.set(id, { keys, bytes });
+      const size = await this.#whileItStays(id, (row) =>
+        members.named(row.store).sample(dataOf(row), 0, { onKeys }),
+      );
+      if (size !== undefined) sizes.set(id, { keys: size.keys, bytes: size.bytes });
     }
     return sizes;
   }

@@ -7,6 +7,7 @@ import { settingsOf } from '../../src/app/settings.js';
 import { deferred } from '../../src/base/async/deferred.js';
 import { manualClock } from '../../src/base/clock.js';
 import { silentLogger } from '../../src/http/exchange/logger.js';
+import { isPartitionsInfo } from '../../src/http/control/job-results.js';
 import { partitionPrefix } from '../../src/kv/partition-prefix.js';
 import { appendString } from '../../src/kv/tuple.js';
 
@@ -75,7 +76,8 @@ void describe('a job that measures ranges', () => {
     const again = await control.sizes();
     const measured = await jobWhen(again.job, (found) => found?.state !== 'running');
     assert.equal(measured?.state, 'done');
-    const { ranges } = measured.result as Awaited<ReturnType<typeof control.list>>;
+    assert.ok(isPartitionsInfo(measured.result));
+    const { ranges } = measured.result;
     assert.deepEqual(
       ranges.map((each) => each.keys),
       [0, 1, 1],
@@ -99,4 +101,28 @@ void describe('a job that measures ranges', () => {
       await open.close();
     },
   );
+
+  void it('measures a range again that has moved meanwhile', hangs, async (t) => {
+    const { open, control, answer, jobWhen, range } = await opened(t);
+    answer();
+    const { home } = open.members;
+    const sample = home.sample.bind(home);
+    const { operationRunner } = open;
+    const mocked = t.mock.method(home, 'sample', async (...given: Parameters<typeof sample>) => {
+      const { start } = given[0];
+      const isMeant = (await open.catalogue.map()).at(start).id === range;
+      if (!isMeant) return sample(...given);
+      mocked.mock.restore();
+      const begun = await operationRunner.operations.beginMove(range, 'b');
+      assert.ok(begun.ok);
+      await operationRunner.operations.carryOut(begun.operation);
+      return sample(...given);
+    });
+    const { job } = await control.sizes();
+    const measured = await jobWhen(job, (found) => found?.state !== 'running');
+    assert.ok(isPartitionsInfo(measured?.result), measured?.problem);
+    const found = measured.result.ranges.find((each) => each.range === range);
+    assert.deepEqual([found?.store, found?.keys], ['b', 2]);
+    await open.close();
+  });
 });
