@@ -60,6 +60,7 @@ const documented: Readonly<Record<string, string>> = {
   keyBytesMax: 'set of keys of an issuer',
   keyCharactersMax: 'a key of one',
   keyFileBytesMax: 'key of an account',
+  controlConnectionsMax: 'connections of the control API',
   copiesAtOnceMax: 'copies from other servers',
   pendingCopiesMax: 'copies from other servers',
   answersMax: 'answers of other servers',

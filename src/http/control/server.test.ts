@@ -1,8 +1,13 @@
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
 import { Server } from 'node:http';
+import { connect, type Socket } from 'node:net';
 import { describe, it } from 'node:test';
 import type { ControlTarget } from './routes.js';
 import { ControlServer } from './server.js';
+
+// A connection that waits for an answer never ends.
+const hangs = { timeout: 60_000 };
 
 /** No request of these tests reaches it. */
 const target = {} as ControlTarget;
@@ -32,5 +37,37 @@ describe('the server of the control API', () => {
     assert.deepEqual(logged, [['the listening socket of the control API failed', { error }]]);
     const { status } = await fetch(`http://127.0.0.1:${port}/nothing`);
     assert.equal(status, 404);
+  });
+
+  it('closes connections beyond its bound unanswered, logs it, and goes on', hangs, async (t) => {
+    const warned: unknown[] = [];
+    const told = (message: string, fields?: unknown) => void warned.push([message, fields]);
+    const logger = { info: () => undefined, warn: told, error: () => undefined };
+    const server = new ControlServer({ target, logger, failureOf: () => undefined });
+    t.after(() => server.close());
+    const port = await server.listen(0);
+    const held: Socket[] = [];
+    t.after(() => {
+      for (const socket of held) socket.destroy();
+    });
+    for (let count = 0; count < 100; count += 1) {
+      const socket = connect(port, '127.0.0.1');
+      held.push(socket);
+      await once(socket, 'connect');
+    }
+    assert.deepEqual(warned, []);
+    const ask = () => fetch(`http://127.0.0.1:${port}/nothing`);
+    await assert.rejects(ask);
+    const message = 'a connection of the control API was closed: there are too many';
+    assert.deepEqual(warned, [[message, { connectionsMax: 100, count: 1 }]]);
+    held.pop()?.destroy();
+    // The server notices the end of a connection a moment later.
+    for (;;) {
+      const answer = await ask().catch(() => undefined);
+      if (t.signal.aborted) return;
+      if (answer === undefined) continue;
+      assert.equal(answer.status, 404);
+      break;
+    }
   });
 });

@@ -5,6 +5,7 @@ import { messageOf } from '../../base/thrown.js';
 import { InvalidSettingError } from '../../base/invalid-setting-error.js';
 import { StorageError } from '../../model/errors/storage-error.js';
 import { AbortedError, readBody } from '../pipeline/body.js';
+import { SampledWarning } from '../pipeline/sampled-log.js';
 import type { Logger } from '../exchange/logger.js';
 import { ignoreLostClient } from '../exchange/lost-client.js';
 import { foreignness } from './guard.js';
@@ -17,6 +18,11 @@ export const controlHost = '127.0.0.1';
 const bodyBytesMax = 1024 * 1024;
 /** The nesting limit of JSON: deeper than any rule, and safe for recursive checks. */
 const depthMax = 64;
+/**
+ * Each may bring a body of `bodyBytesMax`. A silent one ends with the timeouts below, so nobody
+ * keeps others out for long.
+ */
+const controlConnectionsMax = 100;
 const headersTimeoutMs = 10_000;
 const requestTimeoutMs = 30_000;
 
@@ -39,6 +45,12 @@ export class ControlServer {
       (request, response) => void this.#serve(request, response),
     );
     this.#server.on('connection', (socket) => socket.on('error', ignoreLostClient));
+    this.#server.maxConnections = controlConnectionsMax;
+    const refused = new SampledWarning(
+      options.logger,
+      'a connection of the control API was closed: there are too many',
+    );
+    this.#server.on('drop', () => refused.give({ connectionsMax: controlConnectionsMax }));
   }
 
   /** Resolves with the port; 0 takes a free one. */
