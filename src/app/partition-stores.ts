@@ -87,7 +87,8 @@ export class StoreChanges {
       if (members.has(name) && !isAway) await this.#assertLost(name);
     }
     const { operations } = operationRunner;
-    if (!(await removeLostStore({ catalogue, operations }, name))) {
+    const tools = { catalogue, operations, timers: settings.timers };
+    if (!(await removeLostStore(tools, name))) {
       throw new PartitionRefusal(
         `The store '${name}' has ranges, whose data are nowhere else, so it is not taken out. Bring ` +
           'its place back, or a copy of it.',

@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it, type TestContext } from 'node:test';
+import { setImmediate as turn } from 'node:timers/promises';
+import { holdingTimers } from '../../src/base/async/timers.js';
 import { equalBytes } from '../../src/base/bytes.js';
 import { manualClock } from '../../src/base/clock.js';
 import { systemRandomness } from '../../src/base/randomness.js';
@@ -16,6 +18,7 @@ import { removeLostStore } from '../../src/partition/operations/lost-store.js';
 import { AnotherPlaceError, TakenOverError } from '../../src/partition/operations/tools.js';
 import type { MoveStep } from '../../src/partition/rows.js';
 import { verify } from '../../src/partition/verify.js';
+import { manualTimers } from '../support/manual-timers.js';
 import { addedAs, admitted, leaving, membersOf, operationsOver } from './composed-stores.js';
 
 const clock = manualClock();
@@ -23,6 +26,9 @@ const at = partitionPrefix('table', 'account', 1, 'm');
 const keys = ['a', 'x'].map((name) =>
   appendString(partitionPrefix('table', 'account', 1, name), 'row'),
 );
+
+// A removal that waits for the lost store never ends.
+const hangs = { timeout: 20_000 };
 
 class Died extends Error {}
 
@@ -54,7 +60,7 @@ async function world(from: 's0' | 's1' = 's0') {
     operations,
     range,
     begun,
-    remove: () => removeLostStore({ catalogue, operations }, 's1'),
+    remove: () => removeLostStore({ catalogue, operations, timers: holdingTimers }, 's1'),
     /** A move whose process dies at a step, before its store goes away. */
     async leftAt(last: MoveStep, target: string): Promise<number> {
       const operation = await begun(target);
@@ -186,7 +192,7 @@ void describe('a store that is lost for good', () => {
     await admitMembers(opened, { ...opening, without: ['s1', 's2'] });
     const operations = operationsOver(opened, clock);
     for (const name of ['s1', 's2']) {
-      assert.ok(await removeLostStore({ catalogue, operations }, name));
+      assert.ok(await removeLostStore({ catalogue, operations, timers: holdingTimers }, name));
     }
     await admitted(left());
     assert.deepEqual(
@@ -222,13 +228,40 @@ void describe('a store that is lost for good', () => {
     assert.deepEqual(await each.catalogue.operations(), []);
   });
 
+  void it('is not waited for when it is silent and a move to it runs', hangs, async (t) => {
+    const each = await world();
+    const operation = await each.leftAt('catch up', 's1');
+    each.state.isAway = false;
+    const { catalogue, operations } = each;
+    const store = each.members.named('s1');
+    t.mock.method(store, 'get', () => new Promise(() => undefined));
+    const timers = manualTimers();
+    const state = { isOver: false };
+    const removed = removeLostStore({ catalogue, operations, timers }, 's1').finally(() => {
+      state.isOver = true;
+    });
+    while (!state.isOver && !t.signal.aborted) {
+      timers.fire();
+      await turn();
+    }
+    assert.ok(state.isOver && (await removed), 'it still waits');
+    assert.equal(await catalogue.operation(operation), undefined);
+    assert.equal(await each.storeOf(at), 's0');
+    assert.match(String((await each.home.get(guardKey(each.range)))?.value), /serving/);
+  });
+
   void it('is not asked when another place answers for it', async () => {
     const each = await world('s1');
     const operation = await each.leftAt('clean', 's0');
     const empty = membersOf([each.home, await openMemoryStore({ clock })]);
     const other = operationsOver(empty, clock);
     await assert.rejects(other.carryOut(operation), AnotherPlaceError);
-    assert.ok(await removeLostStore({ catalogue: each.catalogue, operations: other }, 's1'));
+    assert.ok(
+      await removeLostStore(
+        { catalogue: each.catalogue, operations: other, timers: holdingTimers },
+        's1',
+      ),
+    );
     assert.deepEqual(await each.catalogue.operations(), []);
   });
 });

@@ -184,7 +184,8 @@ class World {
     shared.isAway = steps >= awayAt && steps < backAt;
     if (!shared.isAway || (steps - awayAt) % lossTriedEach !== 0) return;
     this.#move(async (operations, catalogue) => {
-      await removeLostStore({ catalogue, operations }, shared.name);
+      const { timers } = this.#scheduler;
+      await removeLostStore({ catalogue, operations, timers }, shared.name);
     });
   }
 

@@ -1,5 +1,8 @@
+import type { Timers } from '../../base/async/timers.js';
+import { StoreUnavailableError } from '../../kv/errors.js';
 import type { Catalogue } from '../catalogue.js';
 import { concerns, markLost, mayGive } from '../membership.js';
+import { answered } from '../reach.js';
 import type { OperationRow } from '../rows.js';
 import type { Operations } from './operations.js';
 import { TakenOverError } from './tools.js';
@@ -7,6 +10,7 @@ import { TakenOverError } from './tools.js';
 export interface LostStoreTools {
   readonly catalogue: Catalogue;
   readonly operations: Pick<Operations, 'cancel' | 'carryOut'>;
+  readonly timers: Timers;
 }
 
 /**
@@ -15,11 +19,19 @@ export interface LostStoreTools {
  * nothing was changed then, or moves to it are cancelled. May be repeated, after any failure.
  */
 export async function removeLostStore(tools: LostStoreTools, name: string): Promise<boolean> {
-  const { catalogue, operations } = tools;
+  const { catalogue, operations, timers } = tools;
+  const cancelled = async (operation: number): Promise<void> => {
+    try {
+      await answered(operations.cancel(operation), { store: name, timers, isWrite: true });
+    } catch (error) {
+      // The store is silent. The move is cancelled all the same, and ended below without the store.
+      if (!(error instanceof StoreUnavailableError)) throw error;
+    }
+  };
   do {
     const { ranges } = await catalogue.map();
     if (ranges.some(({ store }) => store === name)) return false;
-    await each(tools, (row) => mayGive(row, name), operations.cancel.bind(operations));
+    await each(tools, (row) => mayGive(row, name), cancelled);
   } while (!(await markLost(catalogue, name)));
   await each(tools, (row) => concerns(row, name), operations.carryOut.bind(operations));
   return true;
