@@ -1,17 +1,23 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import { setImmediate as turn } from 'node:timers/promises';
 import { holdingTimers } from '../../src/base/async/timers.js';
 import { manualClock } from '../../src/base/clock.js';
-import type { OpenPartitions } from '../../src/app/open-partitions.js';
+import { openPartitions, type OpenPartitions } from '../../src/app/open-partitions.js';
 import { StoreChanges } from '../../src/app/partition-stores.js';
+import { settingsOf } from '../../src/app/settings.js';
 import { openMemoryStore } from '../../src/engines/memory/store.js';
+import { silentLogger } from '../../src/http/exchange/logger.js';
 import { PartitionRefusal } from '../../src/http/control/partitions.js';
 import { addMember } from '../../src/partition/admission.js';
 import { Catalogue } from '../../src/partition/catalogue.js';
 import type { Members } from '../../src/partition/members.js';
 import { removeMember } from '../../src/partition/membership.js';
+import { manualTimers } from '../support/manual-timers.js';
 import { addedAs, admitted, membersOf, operationsOver } from './composed-stores.js';
 
+// A removal that waits for a store that does not close never ends.
+const hangs = { timeout: 20_000 };
 const clock = manualClock();
 
 /** The changes of a process that has these stores open. */
@@ -47,5 +53,35 @@ void describe('the removal of a lost store', () => {
     // As the refusal says, where the other one is lost.
     await changes.removeLost('s1');
     assert.notEqual(await catalogue.lostStore('s1'), undefined);
+  });
+});
+
+void describe('a store that is taken out', () => {
+  void it('is not waited for when it does not close, and the log says so', hangs, async (t) => {
+    const warned: unknown[] = [];
+    const warn = (message: string, fields?: object) => void warned.push([message, fields]);
+    const timers = manualTimers();
+    const settings = settingsOf({
+      inMemory: true,
+      stores: { b: { inMemory: true } },
+      clock,
+      timers,
+      logger: { ...silentLogger, warn },
+    });
+    const open = await openPartitions({ ...settings, stores: settings.stores ?? {} }, 'exclusive');
+    t.mock.method(open.members.named('b'), 'close', () => new Promise(() => undefined));
+    const state = { isOver: false };
+    const removed = open.remove('b').finally(() => {
+      state.isOver = true;
+    });
+    while (!state.isOver && !t.signal.aborted) {
+      timers.fire();
+      await turn();
+    }
+    assert.ok(state.isOver, 'it still waits');
+    await removed;
+    assert.ok(!open.members.has('b'));
+    assert.match(JSON.stringify(warned), /not closed yet.*"store":"b"/);
+    await open.close();
   });
 });
