@@ -8,7 +8,7 @@ import { QueueWireClient } from '../../test/wire/kit/queue-client.js';
 import { withSas } from '../../test/wire/kit/sas.js';
 import type { WireResponse } from '../../test/wire/kit/response.js';
 import { InvariantError } from '../base/invariant.js';
-import { ContentClosedError } from '../content/errors.js';
+import { ContentClosedError, ContentSessionLostError } from '../content/errors.js';
 import {
   CommitUnknownError,
   StoreBusyError,
@@ -80,8 +80,12 @@ function faulty(store: ServedStore, failure: Failure): ServedStore {
 }
 
 describe('a failure of the store', () => {
-  it('is a busy server when a transaction conflicts each time, or its content is closed', () => {
-    for (const error of [new TransactionConflictError(32), new ContentClosedError()]) {
+  it('is a busy server when a transaction conflicts each time, or its content is closed or lost', () => {
+    for (const error of [
+      new TransactionConflictError(32),
+      new ContentClosedError(),
+      new ContentSessionLostError(),
+    ]) {
       const failure = storeFailure(error);
       assert.deepEqual([failure?.code, failure?.retryAfterSeconds], ['ServerBusy', 1]);
     }

@@ -1,5 +1,6 @@
 import {
   ContentClosedError,
+  ContentSessionLostError,
   ContentUnreachableError,
   ContentWriteError,
 } from '../content/errors.js';
@@ -26,9 +27,10 @@ const retryAfterSeconds = 1;
 /**
  * The answer to a failure of the store or of the content beside it; undefined: a defect. A store
  * that is busy, away, or could not write has done nothing; neither has a transaction that met a
- * conflict at each attempt. Content is closed when the server ends, or begins another session
- * because the others took it for dead. After an unknown outcome, a retry may find its own first
- * write, as after any lost answer. A store that has failed, or is closed, does nothing any more.
+ * conflict at each attempt. Content is closed when the server ends, or has begun another session
+ * because the others took it for dead; until it begins that one, its session is lost. After an
+ * unknown outcome, a retry may find its own first write, as after any lost answer. A store that
+ * has failed, or is closed, does nothing any more.
  */
 export function storeFailure(error: unknown): StorageError | undefined {
   if (
@@ -36,7 +38,8 @@ export function storeFailure(error: unknown): StorageError | undefined {
     error instanceof StoreUnavailableError ||
     error instanceof GuardError ||
     error instanceof TransactionConflictError ||
-    error instanceof ContentClosedError
+    error instanceof ContentClosedError ||
+    error instanceof ContentSessionLostError
   ) {
     return new StorageError('ServerBusy', { retryAfterSeconds, cause: error });
   }

@@ -23,8 +23,8 @@ export interface ContentStore {
    * Stores all bytes of the source as a new extent. It is durable when this resolves; when it
    * rejects nothing remains. Pieces are used until the next one is requested, no longer. `owner`:
    * 0 to `ownerBytesMax` bytes that tell `IsReferenced` where the key space would name the extent.
-   * Rejects with what the source throws, or `ContentWriteError`. The caller bounds the source: more
-   * than `extentBytesMax` bytes are an `InvariantError`.
+   * Rejects with what the source throws, `ContentWriteError` or `ContentSessionLostError`. The
+   * caller bounds the source: more than `extentBytesMax` bytes are an `InvariantError`.
    */
   put(source: AsyncIterable<Buffer>, owner: Bytes): Promise<Extent>;
   /**
@@ -48,7 +48,8 @@ export interface ContentStore {
   /**
    * A new extent with the bytes of another one, which are not stored again where that is possible.
    * Each is freed by itself. Durable when it resolves; nothing remains when it rejects, with
-   * `ExtentMissingError`, `ContentDamagedError` or `ContentWriteError`.
+   * `ExtentMissingError`, `ContentDamagedError`, `ContentWriteError` or
+   * `ContentSessionLostError`.
    */
   link(id: ExtentId, owner: Bytes): Promise<Extent>;
   /**

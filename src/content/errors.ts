@@ -23,6 +23,19 @@ export class ContentWriteError extends Error {
   }
 }
 
+/**
+ * The others have taken the session of this process for dead, so what it stores now may be swept.
+ * The process is about to begin another session, in which the same call may succeed. Nothing was
+ * stored and nothing remains.
+ */
+export class ContentSessionLostError extends Error {
+  override readonly name = 'ContentSessionLostError';
+
+  constructor() {
+    super('The others have taken this process for dead: they may delete what it stores now.');
+  }
+}
+
 /** There is no extent of this id: it was freed, or never stored. */
 export class ExtentMissingError extends Error {
   override readonly name = 'ExtentMissingError';

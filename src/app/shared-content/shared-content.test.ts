@@ -7,6 +7,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { manualTimers } from '../../../test/support/manual-timers.js';
 import { manualClock } from '../../base/clock.js';
 import { systemRandomness } from '../../base/randomness.js';
+import { ContentSessionLostError } from '../../content/errors.js';
 import { contentDirectory } from '../../content/files/content-directory.js';
 import { openMemoryStore, type MemoryStore } from '../../engines/memory/store.js';
 import { silentLogger } from '../../http/exchange/logger.js';
@@ -200,6 +201,7 @@ void describe('content that servers of several machines share', () => {
     for (let look = 0; look < 7; look += 1) await living.sweepAfter(5);
     const former = still.shared.store;
     // It goes on where it stood.
+    await assert.rejects(still.put(), ContentSessionLostError);
     await assert.rejects(former.commit(naming), GuardError);
     assert.equal(await store.get(owner), undefined);
     const renewed = new Promise<void>((resolve) => still.shared.onRenewed(resolve));

@@ -16,7 +16,12 @@ import type {
   SweepOptions,
   SweepStep,
 } from '../content-store.js';
-import { ContentClosedError, ContentWriteError, ExtentMissingError } from '../errors.js';
+import {
+  ContentClosedError,
+  ContentSessionLostError,
+  ContentWriteError,
+  ExtentMissingError,
+} from '../errors.js';
 import { Retentions } from '../retentions.js';
 import { contentDirectory, contentFolder, type ContentPlace } from './content-directory.js';
 import type { ContentFiles, NewFile } from './content-files.js';
@@ -40,7 +45,7 @@ import { ExtentWriter } from './extent-writer.js';
 import { LastExtents } from './last-extents.js';
 import { LeafFolders } from './leaf-folders.js';
 import { scrubExtents, type UnfinishedState } from './scrub.js';
-import { notedOf, Sessions, sessionsFolder } from './sessions.js';
+import { notedOf, Sessions, sessionsFolder, type Liveness } from './sessions.js';
 import { suspectAllFile, Suspects } from './suspects.js';
 import { Sweep } from './sweep.js';
 import { WaitingExtents } from './waiting-extents.js';
@@ -317,7 +322,7 @@ class OpenFileContent implements FileContent {
     try {
       const stored = await store(place);
       await writing(this.#syncs.folder(leafFolder(place)));
-      if (!this.#sessions.isInPlace()) throw takenForDead();
+      if (!this.#sessions.isInPlace()) throw takenForDead(this.#sessions.kind);
       if (this.#isOver) throw new ContentClosedError();
       this.#waiting.begin(place.number);
       return stored;
@@ -441,7 +446,9 @@ function existing(id: ExtentId): ExtentPlace {
   return place;
 }
 
-function takenForDead(): ContentWriteError {
+/** A process whose session lives by a lease begins another one; a socket is lost for good. */
+function takenForDead(kind: Liveness['kind']): Error {
+  if (kind === 'lease') return new ContentSessionLostError();
   const message = 'Another process has taken this one for dead: it may delete what is stored.';
   return new ContentWriteError(message, { isFull: false });
 }

@@ -119,6 +119,11 @@ export class Sessions {
     }
   }
 
+  /** How it shows that it is alive. */
+  get kind(): Liveness['kind'] {
+    return this.#liveness.kind;
+  }
+
   /**
    * False when another process has taken this session for dead, so that it must not acknowledge
    * extents any more.
