@@ -63,11 +63,15 @@ export async function openEngine(settings: EngineSettings, sharing: Sharing): Pr
   };
   const onUnremoved = (error: Error) =>
     logger.warn('old files of the journal cannot be removed: they only take space', { error });
+  const onUnclosed = (error: Error) =>
+    logger.warn('a file of the journal could not be closed: the end of the process closes it', {
+      error,
+    });
   const isDue = everySecond(settings.clock);
   const onRead = (read: number, openings: number) => {
     if (isDue()) logger.info('reading the journal', { files: read, openings });
   };
-  const calls = { onFailed, onTrouble, onUnremoved, onRead };
+  const calls = { onFailed, onTrouble, onUnremoved, onUnclosed, onRead };
   const openOver = async <Opened>(
     lmdb: Pick<LmdbStoreOptions, 'durability' | 'ingestsInThread'>,
     open: (options: JournaledStoreOptions & { readonly base: LmdbStore }) => Promise<Opened>,

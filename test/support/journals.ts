@@ -38,6 +38,7 @@ export interface OpenOptions {
   readonly onFailed?: (error: StoreFailedError) => void;
   readonly onTrouble?: (error: Error | undefined) => void;
   readonly onUnremoved?: (error: Error) => void;
+  readonly onUnclosed?: (error: Error) => void;
   readonly onRead?: (files: number, openings: number) => void;
 }
 
@@ -66,6 +67,7 @@ export async function journalDirectory(): Promise<JournalDirectory> {
       onFailed,
       onTrouble,
       onUnremoved,
+      onUnclosed,
       onRead,
       timers = manualTimers(),
     } = {}) =>
@@ -79,6 +81,7 @@ export async function journalDirectory(): Promise<JournalDirectory> {
         ...(onFailed !== undefined && { onFailed }),
         ...(onTrouble !== undefined && { onTrouble }),
         ...(onUnremoved !== undefined && { onUnremoved }),
+        ...(onUnclosed !== undefined && { onUnclosed }),
         ...(onRead !== undefined && { onRead }),
       }),
     [Symbol.asyncDispose]: remove,

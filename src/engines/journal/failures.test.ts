@@ -107,6 +107,25 @@ function stuck(removal: 'removeRetired' | 'removeAll') {
   return { state, files };
 }
 
+/** Files of which no further one comes to be while it is told so. */
+function withoutNext() {
+  const state = { hangs: false, asked: 0, answer: (): void => undefined };
+  const files = (disk: JournalFiles): JournalFiles =>
+    new Proxy(disk, {
+      get(target, name) {
+        const found: unknown = Reflect.get(target, name, target);
+        if (name !== 'create') return typeof found === 'function' ? found.bind(target) : found;
+        const create: JournalFiles['create'] = async (...made) => {
+          state.asked += 1;
+          if (state.hangs) await new Promise<void>((resolve) => (state.answer = resolve));
+          return target.create(...made);
+        };
+        return create;
+      },
+    });
+  return { state, files };
+}
+
 /** Files of so many former openings that their removal ends with its signal alone. */
 function endless() {
   const state = { removals: 0 };
@@ -484,6 +503,36 @@ describe('failures of a journal', () => {
     timers.fire(3_000);
     await closed;
     assert.ok(await has(await made.open(), 'after'));
+  });
+
+  it('ends a stop in time when the disk does not give the next file, and says so', async () => {
+    await using made = await journalDirectory();
+    const timers = manualTimers();
+    const told: string[] = [];
+    const { state, files } = withoutNext();
+    const onUnclosed = ({ message }: Error) => told.push(message);
+    const store = await made.open({ files, timers, onUnclosed });
+    state.hangs = true;
+    for (let row = 0; state.asked < 2; row += 1) await put(store, `row ${row}`, 10_000);
+    const stop = { isOver: false };
+    const closed = store.close().then(() => (stop.isOver = true));
+    await untilLimited(timers);
+    for (let turn = 0; turn < 20; turn += 1) await pause(0);
+    assert.equal(stop.isOver, false);
+    for (let turn = 0; !stop.isOver; turn += 1) {
+      assert.ok(turn < 1_000, 'the wait has a limit');
+      timers.fire(3_000);
+      await pause(0);
+    }
+    await closed;
+    assert.match(told.join(), /^The files of the journal .* were not all closed within 10 s/);
+    assert.ok(await has(made.memory, 'row 0'));
+    state.answer();
+    state.hangs = false;
+    const next = await made.open({ files });
+    assert.ok(await has(next, 'row 0'));
+    await next.close();
+    await assert.rejects(readdir(join(made.directory, 'journal')), { code: 'ENOENT' });
   });
 
   it('keeps the journal when the data file takes nothing at the end', async () => {

@@ -43,6 +43,9 @@ class CountedFiles implements JournalFiles {
   readonly #fileBytes: number;
   /** The number of writes that fail next. */
   failures = 0;
+  /** The numbers of files that were closed, in order, and of those whose close fails. */
+  readonly closed: number[] = [];
+  readonly unclosable = new Set<number>();
   /** Folders of former openings are removed as long as the test lasts. */
   readonly #folders = new HeldWork();
 
@@ -89,10 +92,16 @@ class CountedFiles implements JournalFiles {
       name: `${number}`,
       bytes,
       detachment: () => undefined,
-      close: () => Promise.resolve(),
+      close: () => this.#close(number),
       write: () => this.#write(),
       remove: () => this.#remove(number, bytes),
     };
+  }
+
+  async #close(number: number): Promise<void> {
+    await setImmediate();
+    if (this.unclosable.has(number)) throw new Error('EIO: i/o error, close');
+    this.closed.push(number);
   }
 
   #write(): Promise<void> {
@@ -111,8 +120,9 @@ class CountedFiles implements JournalFiles {
 
 type Limits = Pick<JournalLimits, 'filesMax' | 'fileBytes' | 'changesMax'>;
 
-function journalOver(files: JournalFiles, limits: Limits): Journal {
+function journalOver(files: JournalFiles, limits: Limits, told: string[]): Journal {
   return new Journal({
+    onUnclosed: ({ message }) => told.push(message),
     files,
     randomness: systemRandomness,
     generation: 1,
@@ -154,9 +164,10 @@ async function write(journal: Journal, files: CountedFiles, blocks: number): Pro
 
 async function opened(limits: Limits = usualLimits) {
   const files = new CountedFiles(limits.fileBytes);
-  const journal = journalOver(files, limits);
+  const told: string[] = [];
+  const journal = journalOver(files, limits, told);
   await creating(files, journal.open());
-  return { files, journal };
+  return { files, journal, told };
 }
 
 /** Fills the first file beyond its middle, so that the second is prepared, of 1 MiB. */
@@ -305,5 +316,32 @@ describe('the files of a journal', () => {
     }
     await write(journal, files, 160);
     assert.equal(files.there.size, 2);
+  });
+
+  it('are all closed, and each that cannot be is told', async () => {
+    const { files, journal, told } = await opened();
+    for (const count of [60, 120, 120]) await write(journal, files, count);
+    await files.creations.end();
+    assert.equal(files.there.size, 3);
+    files.unclosable.add(1).add(3);
+    await journal.close();
+    assert.deepEqual(files.closed, [2]);
+    assert.deepEqual(
+      told,
+      [1, 3].map(
+        (number) => `The journal file ${number} could not be closed: EIO: i/o error, close`,
+      ),
+    );
+  });
+
+  it('are closed while the disk does not give the next one, which is closed when it comes', async () => {
+    const { files, journal } = await opened();
+    for (const count of [40, 1]) await write(journal, files, count);
+    const closed = journal.close();
+    for (let turn = 0; turn < 5; turn += 1) await setImmediate();
+    assert.deepEqual(files.closed, [1]);
+    await files.creations.end();
+    await closed;
+    assert.deepEqual(files.closed, [1, 2]);
   });
 });

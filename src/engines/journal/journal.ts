@@ -73,6 +73,8 @@ export interface JournalOptions extends Pick<
   readonly left: FrameSum;
   /** Called once, when files that are not needed cannot be removed. They only take space. */
   readonly onUnremoved?: ((error: Error) => void) | undefined;
+  /** Called for each file that cannot be closed. All that was acknowledged is durable in it. */
+  readonly onUnclosed?: ((error: Error) => void) | undefined;
 }
 
 /**
@@ -98,9 +100,9 @@ export class Journal {
   #at = blockBytes;
   /** The files before the active one, in the order of their frames. */
   #used: JournalFile[] = [];
-  #free: JournalFile[] = [];
+  readonly #free: JournalFile[] = [];
   /** The files that are not needed any more and not kept. They may be used until their turn. */
-  #released: JournalFile[] = [];
+  readonly #released: JournalFile[] = [];
   #removing: Promise<unknown> | undefined;
   #removingRetired: Promise<unknown> | undefined;
   #preparing: Promise<unknown> | undefined;
@@ -286,12 +288,13 @@ export class Journal {
     return this.#options.files.removeAll(this.#removal.signal);
   }
 
-  /** Closes and removes all of it, when the base has everything. A failure is only reported. */
+  /**
+   * Closes and removes all of it, when the base has everything. A failure is only reported. Past
+   * the limit nothing is removed: another opening may have begun.
+   */
   async giveUp(): Promise<void> {
-    await this.#canRemove(async () => {
-      await this.close();
-      await this.removeAll();
-    });
+    await this.close();
+    if (!this.#removal.signal.aborted) await this.#canRemove(() => this.removeAll());
   }
 
   /** A failure is reported and has no other effect, because recovery ignores what is left. */
@@ -307,16 +310,43 @@ export class Journal {
     }
   }
 
+  /**
+   * Closes every file, those at once with which nothing is under way: a disk that does not answer
+   * may hold the others for ever. Never rejects: what cannot be closed is reported.
+   */
   async close(): Promise<void> {
-    await this.#preparing;
-    await Promise.all([this.#removing, this.#removingRetired]);
-    const files = [...this.#used, ...this.#free, ...this.#released];
+    const files = [...this.#used, ...this.#free.splice(0)];
     if (this.#active !== undefined) files.push(this.#active);
     this.#active = undefined;
     this.#used = [];
-    this.#free = [];
-    this.#released = [];
-    for (const file of files) await file.close();
+    await Promise.all([
+      this.#closeEach(files),
+      this.#closePrepared(),
+      this.#closeReleased(),
+      this.#removingRetired,
+    ]);
+  }
+
+  async #closePrepared(): Promise<void> {
+    await this.#preparing;
+    await this.#closeEach(this.#free.splice(0));
+  }
+
+  async #closeReleased(): Promise<void> {
+    await this.#removing;
+    await this.#closeEach(this.#released.splice(0));
+  }
+
+  async #closeEach(files: readonly JournalFile[]): Promise<void> {
+    const closing = files.map(async (file) => {
+      try {
+        await file.close();
+      } catch (error) {
+        const text = `The journal file ${file.name} could not be closed: ${messageOf(error)}`;
+        this.#options.onUnclosed?.(new Error(text, { cause: error }));
+      }
+    });
+    await Promise.all(closing);
   }
 
   #fits(bytes: number): boolean {

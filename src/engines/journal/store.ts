@@ -69,6 +69,8 @@ export interface JournaledStoreOptions {
   readonly onTrouble?: (error: Error | undefined) => void;
   /** Journal files that are not needed cannot be removed. Called once. */
   readonly onUnremoved?: (error: Error) => void;
+  /** A file of the journal cannot be closed, or not in time. Nothing acknowledged is lost. */
+  readonly onUnclosed?: (error: Error) => void;
   /** While the store opens: the files read so far, of so many former openings. */
   readonly onRead?: (files: number, openings: number) => void;
 }
@@ -79,7 +81,14 @@ export interface JournaledStoreOptions {
  * `StoreDamagedError` when acknowledged commits are missing from the journal.
  */
 export async function openJournaledStore(options: JournaledStoreOptions): Promise<JournaledStore> {
-  const { base, files, randomness, onUnremoved, limits = defaultJournalLimits } = options;
+  const {
+    base,
+    files,
+    randomness,
+    onUnremoved,
+    onUnclosed,
+    limits = defaultJournalLimits,
+  } = options;
   const applied = appliedOf(await base.get(noteKey));
   const generations = await files.retire();
   const { frames, lastSequence } = await recover(files, applied, {
@@ -95,8 +104,9 @@ export async function openJournaledStore(options: JournaledStoreOptions): Promis
   let lastVersion = await base.lastVersion();
   for (const frame of frames) lastVersion = Math.max(lastVersion, frame.lastVersion);
   const predecessor = { generation: applied.generation, secret: applied.secret };
-  const own = { files, randomness, generation, predecessor, lastSequence, onUnremoved };
-  const journal = new Journal({ ...own, ...limits, left: sumOf(frames) });
+  const own = { files, randomness, generation, predecessor, lastSequence };
+  const left = sumOf(frames);
+  const journal = new Journal({ ...own, ...limits, left, onUnremoved, onUnclosed });
   try {
     await journal.open();
     // From now on, a start without the journal is refused.
@@ -357,14 +367,18 @@ export class JournaledStore implements MemberStore, ServedStore, SnapshotStore, 
     // A restore writes a note that names files, so they must not be removed before.
     await this.#restores.none();
     const isSettled = await this.#isSettledAtEnd();
+    await this.#endJournal(isSettled);
+    await this.#base.close();
+  }
+
+  /** A disk that does not answer holds up the end no longer than its limit. */
+  async #endJournal(isSettled: boolean): Promise<void> {
+    const { journal, timers, onUnclosed } = this.#parts;
     // The time for removals begins here: a pass may take long, and must not use it up.
-    const limit = this.#parts.journal.limitRemoval(this.#parts.timers);
-    try {
-      await this.#closeJournal(isSettled);
-    } finally {
-      limit.close();
-      await this.#base.close();
-    }
+    const limit = journal.limitRemoval(timers);
+    const late = await this.#stuck.limitEnd(this.#closeJournal(isSettled));
+    limit.close();
+    if (late !== undefined) onUnclosed?.(late);
   }
 
   /** Runs the last pass. False where the journal has to stay: the next opening finds it. */

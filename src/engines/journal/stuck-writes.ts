@@ -4,7 +4,7 @@ import { StoreFailedError } from '../../kv/errors.js';
 
 /** A write to the journal that takes longer than this is stuck. */
 const stuckMs = 60_000;
-/** How long a close waits for commits. */
+/** How long a close waits for commits, and then for the files of the journal. */
 const closeMs = 10_000;
 
 /**
@@ -41,6 +41,22 @@ export class StuckWrites {
   /** The same for all commits under way, at a close: they may wait for the base as well. */
   limitCommits(drained: Promise<void>): Promise<void> {
     return this.#limit(drained, closeMs);
+  }
+
+  /**
+   * Waits for the end of the journal, which does not reject. Resolves with an error when that takes
+   * too long.
+   */
+  limitEnd(ended: Promise<void>): Promise<Error | undefined> {
+    const late = new Error(
+      `The files of the journal ${this.#journal} were not all closed within ${closeMs / 1000} s. ` +
+        'Nothing that was acknowledged is lost.',
+    );
+    const limited = within(ended, { limitMs: closeMs, timers: this.#timers, late: () => late });
+    return limited.then(
+      () => undefined,
+      () => late,
+    );
   }
 
   #limit(work: Promise<void>, limitMs: number): Promise<void> {
