@@ -14,7 +14,9 @@ function harness(runs: readonly Run[], isBusy: () => boolean = () => false) {
   const logged: unknown[] = [];
   const timers = manualTimers();
   const clock = manualClock();
-  const logger: Logger = { ...silentLogger, error: (_, fields) => logged.push(fields?.['step']) };
+  const told = (_: string, fields?: Readonly<Record<string, unknown>>) =>
+    void logged.push(fields?.['step']);
+  const logger: Logger = { ...silentLogger, error: told, warn: told };
   const steps = runs.map((run, at): ReclaimStep => ({ name: `step ${at + 1}`, run, entriesMax }));
   const advance = (ms: number) => clock.advanceMicros(1000 * ms);
   const settled = () => new Promise((resolve) => setImmediate(resolve));
@@ -158,6 +160,21 @@ describe('the reclaimer', () => {
     await stopping;
     assert.equal(timers.waiting, 0);
     reclaimer.wake();
+    assert.equal(timers.waiting, 0);
+  });
+
+  it('waits no longer than a stop may for a step that does not end, and logs which', async () => {
+    let fail: (error: Error) => void = () => undefined;
+    const { reclaimer, fire, settled, timers, logged } = harness([
+      () => new Promise((_, reject) => (fail = reject)),
+    ]);
+    await fire();
+    const stopping = reclaimer.stop();
+    for (let step = 0; step < 4; step += 1) timers.fire(1_250);
+    await stopping;
+    assert.deepEqual(logged, ['step 1']);
+    fail(new Error('the store is closed'));
+    await settled();
     assert.equal(timers.waiting, 0);
   });
 });

@@ -1,4 +1,5 @@
 import type { Clock } from '../base/clock.js';
+import { endsWithin } from '../base/async/deadline.js';
 import type { Timer, Timers } from '../base/async/timers.js';
 import type { Logger } from '../http/exchange/logger.js';
 
@@ -36,6 +37,8 @@ const searchMs = 50;
 const idleMs = 5_000;
 /** The delay of a step that has failed. */
 const retryMs = 60_000;
+/** How long a stop waits for the step that is running. */
+const stopMs = 5_000;
 
 interface Task {
   readonly step: ReclaimStep;
@@ -52,6 +55,8 @@ export class Reclaimer {
   readonly #tasks: readonly Task[];
   #timer: Timer | undefined;
   #running: Promise<void> | undefined;
+  /** The step that is running, or ran last. */
+  #step: ReclaimStep | undefined;
   /** When the next step may begin. */
   #restedMs: number;
   #stopped = false;
@@ -71,11 +76,23 @@ export class Reclaimer {
     if (this.#running === undefined) this.#schedule();
   }
 
-  /** Resolves when no step is running any more. */
+  /**
+   * Resolves when no step is running any more, or one has taken `stopMs`: a disk or a store that
+   * does not answer may hold it up. A step may be cut off anywhere, so the stop goes on then, and
+   * what the step does later fails when the store is closed.
+   */
   async stop(): Promise<void> {
     this.#stopped = true;
     this.#timer?.close();
-    await this.#running;
+    const { timers, logger } = this.#options;
+    const isOver = await endsWithin(Promise.resolve(this.#running), { limitMs: stopMs, timers });
+    if (isOver) return;
+    logger.warn(
+      'freeing space has not ended: the stop goes on, and the next start frees the rest',
+      {
+        step: this.#step?.name,
+      },
+    );
   }
 
   /** Sets the one timer: for the step that has been due for the longest time. */
@@ -96,6 +113,7 @@ export class Reclaimer {
 
   readonly #begin = (task: Task): void => {
     // `wake` must see that a step is running from its beginning.
+    this.#step = task.step;
     this.#running = Promise.resolve(task)
       .then(this.#run)
       .finally(() => {

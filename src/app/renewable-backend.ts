@@ -7,15 +7,18 @@ import type { Backend } from './backend.js';
 export interface RenewableBackend extends Backend {
   /** Replaces the services, and ends what they do in the background. */
   renew(): void;
-  /** Ends what the services do in the background, for good. */
-  close(): Promise<void>;
+  /**
+   * Ends what the services do in the background, for good. Resolves with the number of copies of
+   * blobs that have not ended; see `BlobService.close`.
+   */
+  close(): Promise<number>;
   /** The same services, as live properties, with other members beside them. */
   with<More extends object>(more: More): Backend & More;
 }
 
 export function renewableBackend(make: () => Backend): RenewableBackend {
   let current = make();
-  const closed: Promise<void>[] = [];
+  const closed: Promise<number>[] = [];
   const names = Object.keys(current) as (keyof Backend)[];
   const liveProperties = Object.fromEntries(
     names.map((name) => [name, { get: () => current[name], enumerable: true }]),
@@ -30,7 +33,8 @@ export function renewableBackend(make: () => Backend): RenewableBackend {
       current = make();
     },
     close: async () => {
-      await Promise.all([...closed, current.blobs.close()]);
+      const left = await Promise.all([...closed, current.blobs.close()]);
+      return left.reduce((sum, copies) => sum + copies, 0);
     },
     with: <More extends object>(more: More) => withServices({ ...more }),
   });

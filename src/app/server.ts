@@ -387,13 +387,21 @@ class RunningServer implements TabulariumServer {
     await this.#control?.server.close();
     await this.#migrations?.close();
     await Promise.all(serviceNames.map((service) => this.#http[service].close()));
-    await this.#backend.close();
+    await this.#endCopies();
     await this.#standby?.blobs.close();
     await this.#secondary?.close();
     await this.#certificates?.close();
     await this.#endHousekeeping();
     this.#snapshots.close();
     await this.#data.close();
+  }
+
+  async #endCopies(): Promise<void> {
+    const copies = await this.#backend.close();
+    if (copies === 0) return;
+    this.#settings.logger.warn('copies of blobs have not ended: the stop goes on without them', {
+      copies,
+    });
   }
 
   async #endHousekeeping(): Promise<void> {

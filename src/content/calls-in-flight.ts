@@ -1,4 +1,4 @@
-import { within } from '../base/async/deadline.js';
+import { endsWithin } from '../base/async/deadline.js';
 import { InFlight } from '../base/async/in-flight.js';
 import type { Timers } from '../base/async/timers.js';
 import { contentCloseMs } from './content-store.js';
@@ -34,13 +34,6 @@ export class CallsInFlight {
  * Waits for work of a close for as long as that may take. False when it has not ended by then.
  * Rejects as the work does.
  */
-export async function endsInTime(timers: Timers, work: Promise<unknown>): Promise<boolean> {
-  const late = new Error('The work did not end in time.');
-  try {
-    await within(work, { limitMs: contentCloseMs, timers, late: () => late });
-    return true;
-  } catch (error) {
-    if (error === late) return false;
-    throw error;
-  }
+export function endsInTime(timers: Timers, work: Promise<unknown>): Promise<boolean> {
+  return endsWithin(work, { limitMs: contentCloseMs, timers });
 }

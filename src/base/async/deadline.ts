@@ -23,3 +23,21 @@ export function within<T>(
     void work.then(resolve, reject).finally(() => timer?.close());
   });
 }
+
+/**
+ * Waits for work for at most `limitMs`, counted as in `within`. False when it has not ended by
+ * then. Rejects as the work does.
+ */
+export async function endsWithin(
+  work: Promise<unknown>,
+  { limitMs, timers }: { readonly limitMs: number; readonly timers: Timers },
+): Promise<boolean> {
+  const late = new Error('The work did not end in time.');
+  try {
+    await within(work, { limitMs, timers, late: () => late });
+    return true;
+  } catch (error) {
+    if (error === late) return false;
+    throw error;
+  }
+}

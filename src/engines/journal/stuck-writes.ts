@@ -1,4 +1,4 @@
-import { within } from '../../base/async/deadline.js';
+import { endsWithin, within } from '../../base/async/deadline.js';
 import type { Timers } from '../../base/async/timers.js';
 import { StoreFailedError } from '../../kv/errors.js';
 
@@ -47,15 +47,11 @@ export class StuckWrites {
    * Waits for the end of the journal, which does not reject. Resolves with an error when that takes
    * too long.
    */
-  limitEnd(ended: Promise<void>): Promise<Error | undefined> {
-    const late = new Error(
+  async limitEnd(ended: Promise<void>): Promise<Error | undefined> {
+    if (await endsWithin(ended, { limitMs: closeMs, timers: this.#timers })) return undefined;
+    return new Error(
       `The files of the journal ${this.#journal} were not all closed within ${closeMs / 1000} s. ` +
         'Nothing that was acknowledged is lost.',
-    );
-    const limited = within(ended, { limitMs: closeMs, timers: this.#timers, late: () => late });
-    return limited.then(
-      () => undefined,
-      () => late,
     );
   }
 

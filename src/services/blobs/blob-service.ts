@@ -455,8 +455,11 @@ export class BlobService {
     return this.#sweeps.step(entriesMax);
   }
 
-  /** Ends the copies that this service has begun: pending ones fail. Idempotent. */
-  close(): Promise<void> {
+  /**
+   * Ends the copies that this service has begun: pending ones fail. Resolves with the number of
+   * those that have not ended within five seconds: the next sweep ends them. Idempotent.
+   */
+  close(): Promise<number> {
     return this.#copies.close();
   }
 

@@ -10,6 +10,7 @@ import {
   settle,
 } from '../../../test/support/blob-world.js';
 import { openTestStore } from '../../../test/support/stores.js';
+import { deferred } from '../../base/async/deferred.js';
 import { nextTurn } from '../../base/async/turns.js';
 import { manualClock } from '../../base/clock.js';
 import { StorageError } from '../../model/errors/storage-error.js';
@@ -127,9 +128,35 @@ describe('pending copies', () => {
     const world = await setUp(t);
     const { blobs } = world;
     await blobs.beginCopy(target, { source: stalled, request });
-    await blobs.close();
+    assert.equal(await blobs.close(), 0);
     assert.equal((await copyOf(blobs))?.status, 'failed');
     await assert.rejects(blobs.beginCopy(target, { source: stalled, request }), code('ServerBusy'));
+    await settle(world);
+    await assertTidy(world);
+  });
+
+  it('are left to the sweep by a close that they hold up', async (t) => {
+    const world = await setUp(t);
+    const { blobs, beside, clock, timers } = world;
+    const [reached, released] = [deferred(), deferred()];
+    const stuck = sourceOf(100_000, async function* stuckBody() {
+      yield sample(50_000);
+      reached.resolve();
+      await released.promise;
+    });
+    await blobs.beginCopy(target, { source: stuck, request });
+    await reached.promise;
+    const closed = blobs.close();
+    for (let step = 0; step < 4; step += 1) timers.fire(1_250);
+    assert.equal(await closed, 1);
+    assert.equal((await copyOf(beside))?.status, 'pending');
+    clock.advanceMicros((pendingSecondsMax + 1) * 1_000_000);
+    await settle(world);
+    const { status, description } = (await copyOf(beside)) ?? {};
+    assert.equal(status, 'failed');
+    assert.match(description ?? '', /^500 OperationCancelled "/);
+    released.resolve();
+    assert.equal(await blobs.close(), 0);
     await settle(world);
     await assertTidy(world);
   });

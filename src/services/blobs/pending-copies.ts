@@ -1,3 +1,4 @@
+import { endsWithin } from '../../base/async/deadline.js';
 import { Gate } from '../../base/async/gate.js';
 import type { Timer, Timers } from '../../base/async/timers.js';
 import { StorageError } from '../../model/errors/storage-error.js';
@@ -16,6 +17,8 @@ import { copiesAtOnceMax, pendingCopiesMax } from './limits.js';
 
 /** How often a copy under way stores its progress, in milliseconds. */
 const progressMs = 5_000;
+/** How long a close waits for copies that it has aborted. */
+const copyCloseMs = 5_000;
 /** A waiting copy shows that it goes on once in so many of these intervals. */
 const waitingTicks = 4;
 
@@ -59,12 +62,18 @@ export class PendingCopies {
     this.#copies.get(id)?.stop.abort();
   }
 
-  /** Resolves when no copy of this process is pending any more: those that were have failed. */
-  async close(): Promise<void> {
+  /**
+   * Ends all copies: they have failed. Waits for that for at most `copyCloseMs`, because a disk or
+   * a store that does not answer may hold them up. Resolves with the number of those that have not
+   * ended; the sweep ends them.
+   */
+  async close(): Promise<number> {
     this.#isClosed = true;
     const copies = [...this.#copies.values()];
     for (const { stop } of copies) stop.abort();
-    await Promise.all(copies.map(({ ended }) => ended));
+    const ended = Promise.all(copies.map((copy) => copy.ended));
+    await endsWithin(ended, { limitMs: copyCloseMs, timers: this.#timers });
+    return this.#copies.size;
   }
 
   async #run(copy: PendingCopy, source: ForeignSource, stop: AbortController): Promise<void> {
