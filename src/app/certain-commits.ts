@@ -5,7 +5,8 @@ import type { ServedStore } from '../kv/served-store.js';
  * Whether what the store has told of its commits holds. One that refuses writes has told of each
  * what became of it; only those of unknown outcome leave extents that wait. After a loss, a
  * failure, or with files that were moved, any may differ. So they may in a store that is away: a
- * standby that lacks some may take over, and this process would not learn of it.
+ * standby that lacks some may take over, and this process would not learn of it. Of several stores
+ * the trouble is that of the home store, which has all that names bytes.
  */
 export function areCommitsCertain(store: Pick<ServedStore, 'hasLost' | 'trouble'>): boolean {
   if (store.hasLost?.() === true) return false;
