@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import * as fc from 'fast-check';
+import { byLength } from '../../../test/support/run-length.js';
 import { manualClock } from '../../base/clock.js';
 import { openMemoryStore } from '../../engines/memory/store.js';
 import { withPartitionRule } from '../../kv/partition-rule.js';
@@ -54,19 +55,69 @@ const blob: fc.Arbitrary<Blob> = fc.record({
     .map((found) => found.toSorted((left, right) => left.micros - right.micros)),
   blocks: fc.constantFrom(0, 0, 1, 12),
 });
-const world = fc
-  .array(fc.tuple(text(1), blob), { maxLength: 25 })
-  .map((named) => new Map<string, Blob>(named));
-const selection: fc.Arbitrary<ListSelection> = fc.record(
-  {
-    prefix: text(0),
-    delimiter: text(1),
-    snapshots: fc.boolean(),
-    uncommitted: fc.boolean(),
-    deleted: fc.boolean(),
-  },
-  { requiredKeys: ['snapshots', 'uncommitted', 'deleted'] },
+const worldOf = (name: fc.Arbitrary<string>): fc.Arbitrary<ReadonlyMap<string, Blob>> =>
+  fc.array(fc.tuple(name, blob), { maxLength: 25 }).map((named) => new Map(named));
+const selectionOf = (
+  prefix: fc.Arbitrary<string>,
+  delimiter: fc.Arbitrary<string>,
+): fc.Arbitrary<ListSelection> =>
+  fc.record(
+    {
+      prefix,
+      delimiter,
+      snapshots: fc.boolean(),
+      uncommitted: fc.boolean(),
+      deleted: fc.boolean(),
+    },
+    { requiredKeys: ['snapshots', 'uncommitted', 'deleted'] },
+  );
+const world = worldOf(text(1));
+const selection = selectionOf(text(0), text(1));
+
+/** The limits of a name, in UTF-16 code units and in parts between slashes (blob-service §5.2). */
+const longestName = 1024;
+const segmentsOfName = 254;
+
+/** Both sides of each place where UTF-8 or UTF-16 needs more of its units, marks, and slashes. */
+const edgeCodes = [
+  0, 1, 0x20, 0x25, 0x2e, 0x2f, 0x65, 0x7f, 0x80, 0xe9, 0x301, 0x7ff, 0x800, 0xd7ff, 0xe000, 0xffff,
+  0x10000, 0x10ffff,
+];
+const edges = fc.constantFrom(...edgeCodes).map((code) => String.fromCodePoint(code));
+/** Text of any code points. Surrogates come in pairs: others have no place in a URL. */
+const piece = fc.oneof(
+  edges,
+  fc.string({ unit: 'binary', minLength: 1, maxLength: 3 }),
+  fc.string({ unit: 'grapheme', minLength: 1, maxLength: 3 }),
 );
+
+/** The longest beginning of a text that is a legal name. */
+function legalName(text: string): string {
+  const segments = text.replaceAll('\\', '/').split('/').slice(0, segmentsOfName);
+  return wellFormed(segments.join('/').slice(0, longestName));
+}
+
+/** Without the half of a pair of surrogates that a cut has left at the end. */
+function wellFormed(text: string): string {
+  return text.replace(/[\ud800-\udbff]$/, '');
+}
+
+/** A container with legal names that have parts in common, up to the longest, and a selection. */
+const anyNames = fc.array(piece, { minLength: 1, maxLength: 6 }).chain((pieces) => {
+  const some = fc.constantFrom(...pieces);
+  const short = fc.array(some, { minLength: 1, maxLength: 4 }).map((parts) => parts.join(''));
+  const long = fc.tuple(some, fc.integer({ min: 0, max: longestName }), short);
+  const name = fc
+    .oneof(
+      { weight: 4, arbitrary: short },
+      { weight: 1, arbitrary: long.map(([part, times, end]) => part.repeat(times) + end) },
+      { weight: 1, arbitrary: fc.string({ unit: 'binary', minLength: 1, size: 'large' }) },
+    )
+    .map(legalName);
+  const cut = fc.tuple(name, fc.nat(longestName)).map(([of, at]) => wellFormed(of.slice(0, at)));
+  const prefix = fc.oneof(some, cut);
+  return fc.tuple(worldOf(name), selectionOf(prefix, fc.oneof(fc.constant('/'), some)));
+});
 
 /** What a list shows, in one line an item. */
 function expected(blobs: ReadonlyMap<string, Blob>, wanted: ListSelection): string[] {
@@ -175,6 +226,15 @@ describe('a walk of the items of a container', () => {
       assert.deepEqual((await listAll(store, wanted, () => ({}))).lines, lines);
     });
     await fc.assert(model, { numRuns: 100 });
+  });
+
+  it('has any legal names in the order of their UTF-16 code units', async () => {
+    const model = fc.asyncProperty(anyNames, fc.nat(8), async ([blobs, wanted], more) => {
+      const store = await storeOf(blobs);
+      const { lines } = await listAll(store, wanted, () => ({ limit: 1 + more }));
+      assert.deepEqual(lines, expected(blobs, wanted));
+    });
+    await fc.assert(model, { numRuns: byLength({ short: 60, long: 5000 }) });
   });
 
   it('goes on where the bytes or the time of a page were over', async () => {
