@@ -12,7 +12,7 @@ import {
   stopCli,
   temporaryDirectory,
 } from '../support/cli-server.js';
-import { isLong } from '../support/run-length.js';
+import { costly, isLong } from '../support/run-length.js';
 import { refused } from '../wire/kit/official-blobs.js';
 
 const mebibyte = 1024 * 1024;
@@ -47,12 +47,11 @@ async function ended(blob: BlobClient): Promise<string | undefined> {
   return assert.fail(`the copy is pending after ${endsWithinMs} ms`);
 }
 
-// It takes a minute of waiting: that is how long a copy may not tell that it goes on.
-it('ends a copy whose workers are killed in the middle', { skip: !isLong }, async (t) => {
+/** A server, and a blob with a pending copy whose workers have been killed and started again. */
+async function killedCopy(t: { after(work: () => unknown): void }, location: string) {
   const url = await stoppingSource(t);
-  await using directory = await temporaryDirectory();
   const asks = ['--copy-source', '127.0.0.1:*', '--copy-source-private'];
-  const server = await startCli(['--location', directory.path, '--workers', '2', ...asks]);
+  const server = await startCli(['--location', location, '--workers', '2', ...asks]);
   t.after(() => server.child.kill('SIGKILL'));
   await server.printed('a worker listens', 2);
   const service = BlobServiceClient.fromConnectionString(connectionStringOf(server));
@@ -64,9 +63,32 @@ it('ends a copy whose workers are killed in the middle', { skip: !isLong }, asyn
   await server.printed('a worker listens', 4);
   assert.equal((await blob.getProperties()).copyStatus, 'pending', 'nobody knows how it ended');
   assert.deepEqual(await refused(blob.upload('x', 1)), [409, 'PendingCopyOperation']);
-  assert.match((await ended(blob)) ?? '', /^failed: 500 OperationCancelled/);
+  return { server, blob, url };
+}
+
+async function copiesAgain(blob: BlobClient, url: string): Promise<void> {
   const again = await blob.beginCopyFromURL(url, { intervalInMs: 50 });
   assert.equal((await again.pollUntilDone()).copyStatus, 'success');
   assert.ok((await blob.downloadToBuffer()).equals(Buffer.alloc(2 * mebibyte, 'b')));
+}
+
+it('lets a client abort a copy whose workers were killed, and copy again', costly(), async (t) => {
+  await using directory = await temporaryDirectory();
+  const { server, blob, url } = await killedCopy(t, directory.path);
+  const { copyId } = await blob.getProperties();
+  assert.ok(copyId !== undefined);
+  await blob.abortCopyFromURL(copyId);
+  const { copyStatus, contentLength } = await blob.getProperties();
+  assert.deepEqual([copyStatus, contentLength], ['aborted', 0]);
+  await copiesAgain(blob, url);
+  assert.equal(await stopCli(server), 0);
+});
+
+// It takes a minute of waiting: that is how long a copy may not tell that it goes on.
+it('ends a copy whose workers are killed in the middle', { skip: !isLong }, async (t) => {
+  await using directory = await temporaryDirectory();
+  const { server, blob, url } = await killedCopy(t, directory.path);
+  assert.match((await ended(blob)) ?? '', /^failed: 500 OperationCancelled/);
+  await copiesAgain(blob, url);
   assert.equal(await stopCli(server), 0);
 });
