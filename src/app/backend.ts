@@ -117,7 +117,7 @@ export interface StoredData {
   readonly contentStore?: Store;
 }
 
-/** `onGarbage`, `shielded`: see the options of the services. */
+/** `onGarbage`, `underReadLock`: see the options of the services. */
 export function backendOver(
   { store, content, contentStore = store }: StoredData,
   {
@@ -132,8 +132,8 @@ export function backendOver(
   >,
   {
     onGarbage = () => undefined,
-    shielded,
-  }: Pick<BlobServiceOptions, 'onGarbage' | 'shielded'> = {},
+    underReadLock,
+  }: Pick<BlobServiceOptions, 'onGarbage' | 'underReadLock'> = {},
 ): Backend {
   const { rules, tableDeleteDelayMs, containerDeleteDelayMs, paging } = strictness;
   const { countMax: propertiesMax } = rules.properties;
@@ -149,7 +149,6 @@ export function backendOver(
     versioning,
     immutability,
   };
-  const shield = shielded && { shielded };
   const ofBlobs = {
     ...ofQueues,
     store: contentStore,
@@ -157,7 +156,7 @@ export function backendOver(
     content,
     permitsPublicAccess,
     ...kept,
-    ...shield,
+    ...(underReadLock && { underReadLock }),
   };
   const blobs = paging ? new ShapedBlobService(ofBlobs, paging) : new BlobService(ofBlobs);
   // For logs of analytics: with versions, each line would leave one, and expired logs would stay.

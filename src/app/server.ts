@@ -173,7 +173,7 @@ class RunningServer implements TabulariumServer {
     const backend = renewableBackend(() =>
       backendOver(data, settings, {
         onGarbage: () => this.#reclaimer?.wake(),
-        shielded: (work) => this.#lock.read(work),
+        underReadLock: (work) => this.#lock.read(work),
       }),
     );
     this.#backend = backend;

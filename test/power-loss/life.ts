@@ -88,8 +88,8 @@ export class Life {
         fileBytes: random.pick([32_768, 65_536]),
       },
       onFailed: () => (this.#hasFailed = true),
-      ...(without === 'checksum' && { trust: { checksums: true } }),
-      ...(without === 'sequence' && { trust: { sequences: true } }),
+      ...(without === 'checksum' && { skippedChecks: { checksums: true } }),
+      ...(without === 'sequence' && { skippedChecks: { sequences: true } }),
     };
   }
 

@@ -15,7 +15,7 @@ void it('renews no lease that ends during a renewal', async () => {
   const gate: Gate = { pass: () => Promise.resolve() };
   const store = withCommitsThrough(memory, gate);
   const leases = new ContentLeases({ store, clock, timers, shown: 'a server', ...silent });
-  const sign = await leases.listen('token');
+  const handle = await leases.listen('token');
   const [reached, released] = [deferred(), deferred()];
   gate.pass = () => {
     reached.resolve();
@@ -23,7 +23,7 @@ void it('renews no lease that ends during a renewal', async () => {
   };
   timers.fire();
   await reached.promise;
-  const closing = sign.close();
+  const closing = handle.close();
   released.resolve();
   assert.equal(await closing, true);
   assert.equal(timers.waiting, 0);

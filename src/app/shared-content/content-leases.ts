@@ -1,7 +1,7 @@
 import type { Timer, Timers } from '../../base/async/timers.js';
 import type { Clock } from '../../base/clock.js';
 import { invariant } from '../../base/invariant.js';
-import type { Liveness, SignOfLife } from '../../content/files/sessions.js';
+import type { Liveness, LivenessHandle } from '../../content/files/sessions.js';
 import type { Guard, GuardedBatch } from '../../kv/guards.js';
 import type { MemberStore } from '../../kv/member-store.js';
 import { storeKey } from '../../kv/partition-prefix.js';
@@ -61,7 +61,7 @@ export class ContentLeases implements Liveness {
     return this.#guard;
   }
 
-  async listen(token: string): Promise<SignOfLife> {
+  async listen(token: string): Promise<LivenessHandle> {
     const { store, shown } = this.#options;
     const keys = [leaseKey(token), sessionKey(token)];
     const result = await store.commit({

@@ -21,7 +21,7 @@ const recordBytesMax = 256 * 1024;
 const waitingNumbersMax = 10_000;
 
 /** Shows other processes that this one lives. */
-export interface SignOfLife {
+export interface LivenessHandle {
   /** Under which name others look for it. */
   readonly name: string;
   /**
@@ -39,7 +39,7 @@ export interface Liveness {
    */
   readonly kind: 'socket' | 'lease';
   /** Shows other processes that this one lives, until it ends. */
-  listen(token: string): Promise<SignOfLife>;
+  listen(token: string): Promise<LivenessHandle>;
   /**
    * Whether the process that listens under this name lives. True when that is uncertain. After it
    * was false, nothing that the process does makes an extent of the session a named one.
@@ -90,31 +90,31 @@ export class Sessions {
   readonly #files: ContentFiles;
   readonly #liveness: Liveness;
   readonly #record: SessionRecord;
-  readonly #sign: SignOfLife;
+  readonly #handle: LivenessHandle;
 
   private constructor(
     { files, liveness }: SessionsOptions,
-    { own, record, sign }: { own: string; record: SessionRecord; sign: SignOfLife },
+    { own, record, handle }: { own: string; record: SessionRecord; handle: LivenessHandle },
   ) {
     this.own = own;
     this.#files = files;
     this.#liveness = liveness;
     this.#record = record;
-    this.#sign = sign;
+    this.#handle = handle;
   }
 
   /** Begins a session. Its file is durable when this resolves. */
   static async begin(options: SessionsOptions): Promise<Sessions> {
     const { files, liveness, clock, randomness } = options;
     const own = asBuffer(randomness.bytes(sessionBytes)).toString('hex');
-    const sign = await liveness.listen(own);
+    const handle = await liveness.listen(own);
     try {
       const started = new Date(clock.nowMicros() / 1000).toISOString();
-      const record: SessionRecord = { pid: process.pid, started, [liveness.kind]: sign.name };
+      const record: SessionRecord = { pid: process.pid, started, [liveness.kind]: handle.name };
       await writeRecord(files, own, record);
-      return new Sessions(options, { own, record, sign });
+      return new Sessions(options, { own, record, handle });
     } catch (error) {
-      await sign.close();
+      await handle.close();
       throw error;
     }
   }
@@ -183,7 +183,7 @@ export class Sessions {
     try {
       await this.#settleOwn(waiting);
     } finally {
-      await this.#sign.close();
+      await this.#handle.close();
     }
   }
 
@@ -192,12 +192,12 @@ export class Sessions {
    * are lost. A lease that stays keeps the file: who finds it by the file removes both.
    */
   async #endLease(waiting: WaitingExtents): Promise<void> {
-    if (await this.#sign.close()) await this.#settleOwn(waiting);
+    if (await this.#handle.close()) await this.#settleOwn(waiting);
   }
 
   /** Leaves this session like one that has died. */
   async abandon(): Promise<void> {
-    await this.#sign.close();
+    await this.#handle.close();
   }
 
   async #settleOwn(waiting: WaitingExtents): Promise<void> {

@@ -14,7 +14,7 @@ export interface Recovered {
 }
 
 /** Checks that recovery skips, for simulations that must then find errors. */
-export interface Trust {
+export interface SkippedChecks {
   /** Accepts frames that were not written completely. */
   readonly checksums?: boolean;
   /** Accepts frames that the base already has, and gaps between frames. */
@@ -22,7 +22,7 @@ export interface Trust {
 }
 
 export interface RecoveryOptions {
-  readonly trust?: Trust | undefined;
+  readonly skippedChecks?: SkippedChecks | undefined;
   /** Called with the number of files that have been read, after each: there may be very many. */
   readonly onRead?: ((files: number) => void) | undefined;
 }
@@ -35,11 +35,11 @@ export interface RecoveryOptions {
 export async function recover(
   files: JournalFiles,
   applied: Applied,
-  { trust = {}, onRead }: RecoveryOptions = {},
+  { skippedChecks: skipped = {}, onRead }: RecoveryOptions = {},
 ): Promise<Recovered> {
   const found: FoundFile[] = [];
-  const checks = trust.checksums !== true;
-  const appliedUpTo = trust.sequences === true ? 0 : applied.sequence;
+  const checks = skipped.checksums !== true;
+  const appliedUpTo = skipped.sequences === true ? 0 : applied.sequence;
   let read = 0;
   for await (const { name, content } of files.retired()) {
     read += 1;
@@ -57,7 +57,7 @@ export async function recover(
     .flatMap((file) => counted(file.frames, file, noted))
     .toSorted((left, right) => left.sequence - right.sequence);
   const from = applied.sequence;
-  if (trust.sequences === true) return { frames, lastSequence: frames.at(-1)?.sequence ?? from };
+  if (skipped.sequences === true) return { frames, lastSequence: frames.at(-1)?.sequence ?? from };
   const missing = frames.filter(({ sequence }) => sequence > from);
   assertWhole(files.name, missing, from, [...noted, ...begun]);
   assertRestored(files.name, missing);

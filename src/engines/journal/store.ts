@@ -43,7 +43,7 @@ import { MemoryTable, type TableEntry } from './memory-table.js';
 import { KnownVersions } from './known-versions.js';
 import { mergedRange } from './merged-range.js';
 import { ReadEpochs } from './read-epochs.js';
-import { recover, type Trust } from './recovery.js';
+import { recover, type SkippedChecks } from './recovery.js';
 import { assertGuard, refusalOf } from './refusals.js';
 import { innerOf, JournaledSnapshot } from './snapshot.js';
 import { StuckWrites } from './stuck-writes.js';
@@ -60,7 +60,7 @@ export interface JournaledStoreOptions {
   readonly randomness: Randomness;
   readonly limits?: JournalLimits;
   /** Checks that recovery skips, for simulations. */
-  readonly trust?: Trust;
+  readonly skippedChecks?: SkippedChecks;
   /** The store has failed, and the process must exit. Called once. */
   readonly onFailed?: (error: StoreFailedError) => void;
   /**
@@ -92,7 +92,7 @@ export async function openJournaledStore(options: JournaledStoreOptions): Promis
   const applied = appliedOf(await base.get(noteKey));
   const generations = await files.retire();
   const { frames, lastSequence } = await recover(files, applied, {
-    trust: options.trust,
+    skippedChecks: options.skippedChecks,
     onRead: (read) => options.onRead?.(read, generations.length),
   });
   const isLeft = generations.length > 0;

@@ -3,7 +3,11 @@ import { cannotVerifyCopySource } from '../../model/errors/blob-errors.js';
 import { invalidHeader } from '../../model/errors/query-errors.js';
 import { StorageError } from '../../model/errors/storage-error.js';
 import type { BlobConditions } from '../../model/blobs/conditions.js';
-import type { BlobReading, Moment, SnapshotAddress } from '../../services/blobs/types.js';
+import type {
+  BlobReading,
+  BlobStateSelector,
+  SnapshotAddress,
+} from '../../services/blobs/types.js';
 import type { RequestedRange } from '../../wire/blobs/byte-ranges.js';
 import { readConditions } from '../../wire/blobs/conditions.js';
 import type { CopySource } from '../../wire/blobs/copy-source.js';
@@ -99,7 +103,7 @@ export function ownSourceAt(
   const target = { path: source.rawPath, query: source.rawQuery };
   return {
     kind: 'own',
-    address: { account: address.account.name, container, blob, ...momentIn(source) },
+    address: { account: address.account.name, container, blob, ...selectorIn(source) },
     conditions: readConditions(header, 'source', version),
     url: shownUrl(source),
     copiesTags,
@@ -107,7 +111,7 @@ export function ownSourceAt(
   };
 }
 
-function momentIn({ url, snapshot, versionId }: CopySource): Moment {
+function selectorIn({ url, snapshot, versionId }: CopySource): BlobStateSelector {
   if (versionId !== undefined) {
     // A signature for the snapshot must not read the version.
     if (snapshot !== undefined) throw invalidHeader('x-ms-copy-source', url);

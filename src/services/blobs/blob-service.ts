@@ -44,7 +44,7 @@ import {
   beginCopy,
   copyForeign,
   type ForeignCopy,
-  type Shielded,
+  type RunUnderReadLock,
 } from './foreign-copies.js';
 import { garbageSweep } from './garbage-sweep.js';
 import { findInAccount, findInContainer } from './find.js';
@@ -126,7 +126,7 @@ export interface BlobServiceOptions {
   /** Whether containers of an account may be public. Absent: those of all may. */
   readonly permitsPublicAccess?: (account: string) => boolean;
   /** Default: the data are never replaced. */
-  readonly shielded?: Shielded;
+  readonly underReadLock?: RunUnderReadLock;
 }
 
 /**
@@ -175,8 +175,8 @@ export class BlobService {
     this.#context = { store, content, clock, randomness, ...services };
     const nothing = { retention: () => Promise.resolve(undefined), versioning: () => false };
     this.#withoutRetention = { ...this.#context, ...nothing };
-    const { shielded = (work) => work() } = options;
-    this.#copies = new PendingCopies(this.#context, { timers, shielded });
+    const { underReadLock = (work) => work() } = options;
+    this.#copies = new PendingCopies(this.#context, { timers, underReadLock });
     const { service } = containerKind;
     this.#sweeps = new SweepTurns([
       garbageSweep(this.#context),

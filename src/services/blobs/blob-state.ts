@@ -14,7 +14,7 @@ import { commitChanges } from './changes.js';
 import { checkReadConditions, checkWriteConditions, type ConditionUse } from './conditions.js';
 import { BlobKeys } from './keys.js';
 import { checkLease, leaseAfterWrite, leaseNotPresent, type StoredLease } from './lease.js';
-import type { Access, BlobAddress, Moment, Written } from './types.js';
+import type { Access, BlobAddress, BlobStateSelector, Written } from './types.js';
 
 /** The keys of a blob. Throws `ContainerNotFound`. */
 export async function keysOf(
@@ -157,7 +157,7 @@ export function putRecord(
  */
 export function pastMicros(
   record: BlobRecord | undefined,
-  { snapshotMicros, versionMicros }: Moment,
+  { snapshotMicros, versionMicros }: BlobStateSelector,
 ): number | undefined {
   if (snapshotMicros !== undefined) return snapshotMicros;
   return versionMicros === record?.versionMicros ? undefined : versionMicros;
@@ -170,7 +170,7 @@ export function pastMicros(
 export async function findPast(
   { store }: Pick<BlobContext, 'store'>,
   keys: BlobKeys,
-  { snapshotMicros, versionMicros }: Moment,
+  { snapshotMicros, versionMicros }: BlobStateSelector,
   changes?: Changes,
 ): Promise<BlobRecord | undefined> {
   const micros = snapshotMicros ?? versionMicros ?? -1;
@@ -190,10 +190,10 @@ export async function findPast(
 export async function readPast(
   context: Pick<BlobContext, 'store'>,
   keys: BlobKeys,
-  moment: Moment,
+  selector: BlobStateSelector,
   changes?: Changes,
 ): Promise<BlobRecord> {
-  return existing(await findPast(context, keys, moment, changes));
+  return existing(await findPast(context, keys, selector, changes));
 }
 
 /** A record that was found for a request. */
@@ -209,13 +209,13 @@ export interface FoundRecord {
 export async function findRecord(
   { store }: Pick<BlobContext, 'store'>,
   keys: BlobKeys,
-  moment: Moment,
+  selector: BlobStateSelector,
 ): Promise<FoundRecord> {
   // Reads the blob first: a write moves its old record to the key of a version.
-  const entry = moment.snapshotMicros === undefined ? await store.get(keys.base) : undefined;
+  const entry = selector.snapshotMicros === undefined ? await store.get(keys.base) : undefined;
   const blob = committedOf(recordOf(entry));
-  if (pastMicros(blob, moment) !== undefined) {
-    return { record: await readPast({ store }, keys, moment), isBlob: false };
+  if (pastMicros(blob, selector) !== undefined) {
+    return { record: await readPast({ store }, keys, selector), isBlob: false };
   }
   const record = existing(blob);
   return { record, isBlob: true, ...(entry !== undefined && { entryVersion: entry.version }) };
@@ -225,10 +225,10 @@ export async function findRecord(
 export async function readRecord(
   { store, clock }: BlobContext,
   keys: BlobKeys,
-  moment: Moment,
+  selector: BlobStateSelector,
   { leaseId, conditions = {} }: Access,
 ): Promise<FoundRecord> {
-  const found = await findRecord({ store }, keys, moment);
+  const found = await findRecord({ store }, keys, selector);
   const { record } = found;
   const nowMicros = clock.nowMicros();
   checkLease(record.lease, { id: leaseId, use: 'read' }, { holder: 'blob', nowMicros });

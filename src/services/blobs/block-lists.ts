@@ -40,7 +40,7 @@ import type {
   Access,
   BlobAddress,
   BlockListKind,
-  Moment,
+  BlobStateSelector,
   NewProperties,
   SnapshotAddress,
   Written,
@@ -233,12 +233,12 @@ export async function getBlockList(
 async function listedRecord(
   context: BlobContext,
   keys: BlobKeys,
-  moment: Moment,
+  selector: BlobStateSelector,
 ): Promise<Pick<BlobState, 'record' | 'nowMicros'>> {
   const state = await readState(context, keys);
-  if (pastMicros(state.record, moment) === undefined) return state;
+  if (pastMicros(state.record, selector) === undefined) return state;
   const { nowMicros } = state;
-  return { record: await findPast(context, keys, moment), nowMicros };
+  return { record: await findPast(context, keys, selector), nowMicros };
 }
 
 async function committedBlocks(

@@ -21,7 +21,7 @@ import { accountOfKey, type BlobKeys } from './keys.js';
 import { checkDeletable } from './protection.js';
 import { asDeleted, asDeletedPast, deletionMark, type PastRecord } from './retention.js';
 import { dropStage } from './stages.js';
-import type { Access, DeleteOptions, Moment, SnapshotAddress } from './types.js';
+import type { Access, DeleteOptions, BlobStateSelector, SnapshotAddress } from './types.js';
 import { snapshotGenerations } from './unseen-pages.js';
 import { asVersion, keepsVersion, putPast } from './versions.js';
 
@@ -101,13 +101,13 @@ export async function deleteBlob(
 function deletePast(
   context: BlobContext,
   keys: BlobKeys,
-  moment: Moment,
+  selector: BlobStateSelector,
   access: Access,
 ): Promise<Deletion> {
   return changeBlob<Deletion>(context, keys, async (state, changes) => {
-    const micros = pastMicros(committedOf(state.record), moment);
+    const micros = pastMicros(committedOf(state.record), selector);
     if (micros === undefined) throw new StorageError('OperationNotAllowedOnRootBlob');
-    const record = await readPast(context, keys, moment, changes);
+    const record = await readPast(context, keys, selector, changes);
     checkAccess({ ...state, record }, access, 'change');
     checkDeletable(record, state.nowMicros);
     const mark = await deletionMark(context, state);
@@ -128,18 +128,18 @@ function deletePast(
 async function endRetention(
   context: BlobContext,
   keys: BlobKeys,
-  moment: Moment,
+  selector: BlobStateSelector,
   access: Access,
 ): Promise<Deletion> {
   const policy = await context.retention(accountOfKey(keys.base));
   return changeBlob(context, keys, async (state, changes) => {
     const { record: blob, deleted } = state;
-    const micros = pastMicros(committedOf(blob), moment);
+    const micros = pastMicros(committedOf(blob), selector);
     if (micros === undefined) {
       if (blob === undefined && deleted === undefined) throw new StorageError('BlobNotFound');
       throw notEnded('Only a deleted snapshot or version can be deleted permanently.');
     }
-    const record = await findPast(context, keys, moment, changes);
+    const record = await findPast(context, keys, selector, changes);
     if (record === undefined) throw new StorageError('BlobNotFound');
     if (record.deleted === undefined) throw new StorageError('BlobSnapshotNotSoftDeleted');
     if (policy?.allowPermanentDelete !== true) {

@@ -189,10 +189,13 @@ export async function finishCopy(
   context: BlobContext,
   { keys, id }: PendingCopy,
   source: ForeignSource,
-  { shielded, ...options }: ForeignContentOptions & { readonly shielded: Shielded },
+  {
+    underReadLock,
+    ...options
+  }: ForeignContentOptions & { readonly underReadLock: RunUnderReadLock },
 ): Promise<void> {
   await withForeignContent(context, { keys, source }, options, (content) =>
-    shielded(() =>
+    underReadLock(() =>
       changeBlob(context, keys, async (state, changes) => {
         const { record, copy } = pendingIn(state, id);
         // Releases the empty page map of a page blob whose pages were still to come.
@@ -213,7 +216,7 @@ export async function finishCopy(
  * Runs work during which the data of the server are not replaced. A commit of a copy needs that,
  * because it refers to bytes that were stored before.
  */
-export type Shielded = <T>(work: () => Promise<T>) => Promise<T>;
+export type RunUnderReadLock = <T>(work: () => Promise<T>) => Promise<T>;
 
 export interface PendingCopy {
   readonly keys: BlobKeys;

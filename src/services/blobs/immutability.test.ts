@@ -22,7 +22,7 @@ import type { Immutability } from '../../model/blobs/immutability.js';
 import type { ErrorCode } from '../../model/errors/registry.js';
 import type { BlobService } from './blob-service.js';
 import { pageRangesPerCommitMax } from './limits.js';
-import type { BlobAddress, Moment, NewProperties, SnapshotAddress } from './types.js';
+import type { BlobAddress, BlobStateSelector, NewProperties, SnapshotAddress } from './types.js';
 
 const microsPerSecond = 1_000_000;
 const hour = 3_600 * microsPerSecond;
@@ -234,7 +234,7 @@ async function seen({ blobs }: World): Promise<unknown> {
   for (const item of items) {
     assert.ok(item.kind === 'blob');
     const { name, snapshotMicros, version } = item;
-    const past: Moment =
+    const past: BlobStateSelector =
       snapshotMicros !== undefined
         ? { snapshotMicros }
         : version !== undefined && !version.isCurrent
@@ -343,8 +343,8 @@ describe('the protection of a blob', () => {
     const { versionMicros = -1 } = await putText(blobs, address, 'kept');
     await blobs.setLegalHold(address, true);
     const { snapshotMicros } = await blobs.snapshotBlob(address);
-    const keptOf = async (moment: Moment) =>
-      (await blobs.getProperties({ ...address, ...moment })).immutability;
+    const keptOf = async (selector: BlobStateSelector) =>
+      (await blobs.getProperties({ ...address, ...selector })).immutability;
     assert.deepEqual(await keptOf({}), { hasLegalHold: true });
     assert.deepEqual(await keptOf({ versionMicros }), { hasLegalHold: true });
     assert.equal(await keptOf({ snapshotMicros }), undefined);

@@ -11,7 +11,7 @@ import {
   finishCopy,
   noteProgress,
   type PendingCopy,
-  type Shielded,
+  type RunUnderReadLock,
 } from './foreign-copies.js';
 import { copiesAtOnceMax, pendingCopiesMax } from './limits.js';
 
@@ -30,15 +30,18 @@ const waitingTicks = 4;
 export class PendingCopies {
   readonly #context: BlobContext;
   readonly #timers: Timers;
-  readonly #shielded: Shielded;
+  readonly #underReadLock: RunUnderReadLock;
   readonly #gate = new Gate(copiesAtOnceMax);
   readonly #copies = new Map<string, { readonly stop: AbortController; ended: Promise<void> }>();
   #isClosed = false;
 
-  constructor(context: BlobContext, { timers, shielded }: { timers: Timers; shielded: Shielded }) {
+  constructor(
+    context: BlobContext,
+    { timers, underReadLock }: { timers: Timers; underReadLock: RunUnderReadLock },
+  ) {
     this.#context = context;
     this.#timers = timers;
-    this.#shielded = shielded;
+    this.#underReadLock = underReadLock;
   }
 
   /** Throws `ServerBusy` when too many copies are pending. */
@@ -78,7 +81,7 @@ export class PendingCopies {
 
   async #run(copy: PendingCopy, source: ForeignSource, stop: AbortController): Promise<void> {
     const progress = new Progress(this.#timers, async (bytes) => {
-      await this.#shielded(() => noteProgress(this.#context, copy, bytes));
+      await this.#underReadLock(() => noteProgress(this.#context, copy, bytes));
     });
     progress.start(() => stop.abort());
     try {
@@ -101,8 +104,8 @@ export class PendingCopies {
     await finishCopy(this.#context, copy, source, {
       signal,
       onBytes,
-      shielded: (work) =>
-        this.#shielded(() => {
+      underReadLock: (work) =>
+        this.#underReadLock(() => {
           // The copy was aborted, and its bytes may have been freed.
           if (signal.aborted) throw new CopyEndedError();
           return work();
@@ -113,7 +116,7 @@ export class PendingCopies {
   async #fail(copy: PendingCopy, error: unknown): Promise<void> {
     const description = this.#isClosed ? endedDescription : descriptionOf(error);
     try {
-      await this.#shielded(() => failCopy(this.#context, copy, description));
+      await this.#underReadLock(() => failCopy(this.#context, copy, description));
     } catch {
       // Either the copy was aborted, or the sweep will find it.
     }

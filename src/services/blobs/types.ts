@@ -32,13 +32,13 @@ export interface BlobAddress extends ContainerAddress {
  * Which state of a blob: the blob itself, a snapshot, or the version of an id, which may be that of
  * the blob itself. One of them at most. -1 is never found.
  */
-export interface Moment {
+export interface BlobStateSelector {
   readonly snapshotMicros?: number;
   readonly versionMicros?: number;
 }
 
 /** A blob, one of its snapshots or one of its versions. */
-export interface SnapshotAddress extends BlobAddress, Moment {}
+export interface SnapshotAddress extends BlobAddress, BlobStateSelector {}
 
 /** The state that a request demands. */
 export interface Access {

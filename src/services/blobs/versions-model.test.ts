@@ -22,7 +22,7 @@ import { StorageError } from '../../model/errors/storage-error.js';
 import type { Metadata } from '../../model/resources/metadata.js';
 import type { Store } from '../../kv/store.js';
 import type { BlobService } from './blob-service.js';
-import type { ListedBlob, Moment } from './types.js';
+import type { ListedBlob, BlobStateSelector } from './types.js';
 
 // Random operations on blobs of an account that keeps versions, now and then, and perhaps what is
 // deleted, against plain maps. A failure prints its seed.
@@ -266,10 +266,10 @@ class Simulation {
 
   async #copy(name: string, blob: ModelBlob): Promise<void> {
     const from = this.#random.pick(names);
-    const sources = [...this.#moments(this.#blob(from))];
+    const sources = [...this.#states(this.#blob(from))];
     if (sources.length === 0) return;
-    const { moment, state } = this.#random.pick(sources);
-    const request = { source: { ...at(from), ...moment }, sourceUrl: 'http://h/x', tags: [] };
+    const { selector, state } = this.#random.pick(sources);
+    const request = { source: { ...at(from), ...selector }, sourceUrl: 'http://h/x', tags: [] };
     const copy = () => this.#service.copyBlob(at(name), request);
     const kind = blob.current?.kind ?? state.kind;
     if (kind !== state.kind) return assert.rejects(copy(), { code: 'InvalidBlobType' });
@@ -300,7 +300,7 @@ class Simulation {
   async #deletePast(name: string, blob: ModelBlob): Promise<void> {
     if (blob.past.size === 0) return;
     const [micros, past] = this.#random.pick([...blob.past]);
-    const address = { ...at(name), ...momentOf(micros, past) };
+    const address = { ...at(name), ...selectorOf(micros, past) };
     const removed = await this.#outcome(() => this.#service.deleteBlob(address));
     assert.equal(removed, past.isDeleted ? 'BlobNotFound' : 'ok');
     if (!past.isDeleted) return this.#drop(blob, micros, past);
@@ -334,24 +334,27 @@ class Simulation {
   }
 
   /** What can be read of a blob. */
-  *#moments({ current, past }: ModelBlob): Generator<{ moment: Moment; state: ModelState }> {
+  *#states({
+    current,
+    past,
+  }: ModelBlob): Generator<{ selector: BlobStateSelector; state: ModelState }> {
     if (current !== undefined) {
-      yield { moment: {}, state: current };
+      yield { selector: {}, state: current };
       const { versionMicros } = current;
-      if (versionMicros !== undefined) yield { moment: { versionMicros }, state: current };
+      if (versionMicros !== undefined) yield { selector: { versionMicros }, state: current };
     }
     for (const [micros, state] of past) {
-      if (!state.isDeleted) yield { moment: momentOf(micros, state), state };
+      if (!state.isDeleted) yield { selector: selectorOf(micros, state), state };
     }
   }
 
   async #checkAll(): Promise<void> {
     for (const [name, blob] of this.#model) {
-      for (const { moment, state } of this.#moments(blob)) {
-        const reading = await this.#service.getBlob({ ...at(name), ...moment });
+      for (const { selector, state } of this.#states(blob)) {
+        const reading = await this.#service.getBlob({ ...at(name), ...selector });
         assert.ok((await collected(reading.body)).equals(state.content), 'content');
         assert.deepEqual(reading.properties.metadata, state.metadata);
-        assert.equal(reading.properties.version?.micros, versionIdOf(moment, blob));
+        assert.equal(reading.properties.version?.micros, versionIdOf(selector, blob));
       }
       const shown = (await this.#listed(name)).map((item) =>
         [pastMicros(item), item.deleted !== undefined].join(' '),
@@ -375,11 +378,11 @@ function pastMicros({ snapshotMicros, version }: ListedBlob): number | undefined
   return version?.isCurrent === false ? version.micros : snapshotMicros;
 }
 
-function momentOf(micros: number, { as }: ModelPast): Moment {
+function selectorOf(micros: number, { as }: ModelPast): BlobStateSelector {
   return as === 'version' ? { versionMicros: micros } : { snapshotMicros: micros };
 }
 
-function versionIdOf({ snapshotMicros, versionMicros }: Moment, { current }: ModelBlob) {
+function versionIdOf({ snapshotMicros, versionMicros }: BlobStateSelector, { current }: ModelBlob) {
   if (snapshotMicros !== undefined) return undefined;
   return versionMicros ?? current?.versionMicros;
 }

@@ -19,7 +19,7 @@ import { openTestStore } from '../../../test/support/stores.js';
 import { manualClock } from '../../base/clock.js';
 import type { DeleteRetention } from '../../model/resources/service-properties.js';
 import type { BlobService } from './blob-service.js';
-import type { ListSelection, Moment } from './types.js';
+import type { ListSelection, BlobStateSelector } from './types.js';
 
 const address = at('b');
 
@@ -41,8 +41,8 @@ async function setUp(t: TestContext, { days = 0 } = {}) {
 const put = (blobs: BlobService, bytes: Buffer | string) =>
   blobs.putBlockBlob(address, plain, { body: body(bytes) });
 
-async function read(blobs: BlobService, moment: Moment = {}): Promise<string> {
-  const bytes = await collected((await blobs.getBlob({ ...address, ...moment })).body);
+async function read(blobs: BlobService, selector: BlobStateSelector = {}): Promise<string> {
+  const bytes = await collected((await blobs.getBlob({ ...address, ...selector })).body);
   return bytes.equals(large) ? 'large' : bytes.toString();
 }
 
@@ -275,8 +275,8 @@ describe('versions of a blob', () => {
     const { blobs } = world;
     const write = (seed: number) =>
       blobs.putPages(address, { start: 0, end: 65_536 }, { body: body(sample(65_536, seed)) });
-    const pages = async (moment: Moment) =>
-      collected((await blobs.getBlob({ ...address, ...moment })).body);
+    const pages = async (selector: BlobStateSelector) =>
+      collected((await blobs.getBlob({ ...address, ...selector })).body);
     const made = await blobs.putPageBlob(address, { ...plain, bytes: 65_536, sequenceNumber: 0n });
     await write(1);
     assert.equal(await listed(blobs), 'c', 'pages make no version');

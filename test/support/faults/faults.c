@@ -117,14 +117,14 @@ static void path_of(int fd, char *into) {
   into[count < 0 ? 0 : count] = 0;
 }
 
-struct verdict {
+struct decision {
   uint32_t action;
   int error;
 };
 
 /* What shall become of one call. Waits here if it shall wait. `path` NULL: that behind `fd`. */
-static struct verdict judge(enum call call, const char *path, int fd) {
-  struct verdict pass = {COUNT, 0};
+static struct decision decide(enum call call, const char *path, int fd) {
+  struct decision pass = {COUNT, 0};
   if (control == NULL) return pass;
   int saved = errno;
   uint32_t current = __atomic_load_n(&control->current, __ATOMIC_ACQUIRE);
@@ -143,7 +143,7 @@ static struct verdict judge(enum call call, const char *path, int fd) {
     }
     if (rule->action == END_BEFORE) end_process();
     errno = saved;
-    return (struct verdict){rule->action, rule->error};
+    return (struct decision){rule->action, rule->error};
   }
   errno = saved;
   return pass;
@@ -157,120 +157,120 @@ static void *real(const char *name) {
   return found;
 }
 
-/* Runs `call` as the verdict says; the value of the surrounding function. */
-#define OBEY(verdict, type, call)                      \
-  do {                                                 \
-    if ((verdict).action == FAIL) {                    \
-      errno = (verdict).error;                         \
-      return -1;                                       \
-    }                                                  \
-    type result = (call);                              \
-    if ((verdict).action == END_AFTER) end_process();  \
-    if ((verdict).action == END_HALFWAY) end_process(); \
-    return result;                                     \
+/* Runs `call` as the decision says; the value of the surrounding function. */
+#define OBEY(decision, type, call)                       \
+  do {                                                   \
+    if ((decision).action == FAIL) {                     \
+      errno = (decision).error;                          \
+      return -1;                                         \
+    }                                                    \
+    type result = (call);                                \
+    if ((decision).action == END_AFTER) end_process();   \
+    if ((decision).action == END_HALFWAY) end_process(); \
+    return result;                                       \
   } while (0)
 
 /* Half of the bytes, for a write that its process does not survive. */
-static size_t share(struct verdict verdict, size_t bytes) {
-  return verdict.action == END_HALFWAY ? bytes / 2 : bytes;
+static size_t share(struct decision decision, size_t bytes) {
+  return decision.action == END_HALFWAY ? bytes / 2 : bytes;
 }
 
 static int has_mode(int flags) {
   return (flags & O_CREAT) != 0 || (flags & O_TMPFILE) == O_TMPFILE;
 }
 
-#define OPEN(name)                                                  \
-  int name(const char *path, int flags, ...) {                      \
-    mode_t mode = 0;                                                \
-    if (has_mode(flags)) {                                          \
-      va_list rest;                                                 \
-      va_start(rest, flags);                                        \
-      mode = va_arg(rest, mode_t);                                  \
-      va_end(rest);                                                 \
-    }                                                               \
-    struct verdict verdict = judge(CALL_OPEN, path, -1);            \
-    OBEY(verdict, int, REAL(name)(path, flags, mode));              \
+#define OPEN(name)                                          \
+  int name(const char *path, int flags, ...) {              \
+    mode_t mode = 0;                                        \
+    if (has_mode(flags)) {                                  \
+      va_list rest;                                         \
+      va_start(rest, flags);                                \
+      mode = va_arg(rest, mode_t);                          \
+      va_end(rest);                                         \
+    }                                                       \
+    struct decision decision = decide(CALL_OPEN, path, -1); \
+    OBEY(decision, int, REAL(name)(path, flags, mode));     \
   }
 OPEN(open)
 OPEN(open64)
 
-#define OPENAT(name)                                                \
-  int name(int at, const char *path, int flags, ...) {              \
-    mode_t mode = 0;                                                \
-    if (has_mode(flags)) {                                          \
-      va_list rest;                                                 \
-      va_start(rest, flags);                                        \
-      mode = va_arg(rest, mode_t);                                  \
-      va_end(rest);                                                 \
-    }                                                               \
-    struct verdict verdict = judge(CALL_OPEN, path, -1);            \
-    OBEY(verdict, int, REAL(name)(at, path, flags, mode));          \
+#define OPENAT(name)                                        \
+  int name(int at, const char *path, int flags, ...) {      \
+    mode_t mode = 0;                                        \
+    if (has_mode(flags)) {                                  \
+      va_list rest;                                         \
+      va_start(rest, flags);                                \
+      mode = va_arg(rest, mode_t);                          \
+      va_end(rest);                                         \
+    }                                                       \
+    struct decision decision = decide(CALL_OPEN, path, -1); \
+    OBEY(decision, int, REAL(name)(at, path, flags, mode)); \
   }
 OPENAT(openat)
 OPENAT(openat64)
 
 ssize_t write(int fd, const void *bytes, size_t count) {
-  struct verdict verdict = judge(CALL_WRITE, NULL, fd);
-  OBEY(verdict, ssize_t, REAL(write)(fd, bytes, share(verdict, count)));
+  struct decision decision = decide(CALL_WRITE, NULL, fd);
+  OBEY(decision, ssize_t, REAL(write)(fd, bytes, share(decision, count)));
 }
 
-#define PWRITE(name, offset_type)                                                    \
-  ssize_t name(int fd, const void *bytes, size_t count, offset_type at) {            \
-    struct verdict verdict = judge(CALL_PWRITE, NULL, fd);                           \
-    OBEY(verdict, ssize_t, REAL(name)(fd, bytes, share(verdict, count), at));        \
+#define PWRITE(name, offset_type)                                               \
+  ssize_t name(int fd, const void *bytes, size_t count, offset_type at) {       \
+    struct decision decision = decide(CALL_PWRITE, NULL, fd);                   \
+    OBEY(decision, ssize_t, REAL(name)(fd, bytes, share(decision, count), at)); \
   }
 PWRITE(pwrite, off_t)
 PWRITE(pwrite64, off64_t)
 
 ssize_t writev(int fd, const struct iovec *parts, int count) {
-  struct verdict verdict = judge(CALL_WRITEV, NULL, fd);
-  OBEY(verdict, ssize_t, REAL(writev)(fd, parts, (int)share(verdict, (size_t)count)));
+  struct decision decision = decide(CALL_WRITEV, NULL, fd);
+  OBEY(decision, ssize_t, REAL(writev)(fd, parts, (int)share(decision, (size_t)count)));
 }
 
-#define PWRITEV(name, offset_type)                                                   \
-  ssize_t name(int fd, const struct iovec *parts, int count, offset_type at) {       \
-    struct verdict verdict = judge(CALL_PWRITEV, NULL, fd);                          \
-    OBEY(verdict, ssize_t,                                                           \
-         REAL(name)(fd, parts, (int)share(verdict, (size_t)count), at));             \
+#define PWRITEV(name, offset_type)                                             \
+  ssize_t name(int fd, const struct iovec *parts, int count, offset_type at) { \
+    struct decision decision = decide(CALL_PWRITEV, NULL, fd);                 \
+    OBEY(decision, ssize_t,                                                    \
+         REAL(name)(fd, parts, (int)share(decision, (size_t)count), at));      \
   }
 PWRITEV(pwritev, off_t)
 PWRITEV(pwritev64, off64_t)
 
 int fsync(int fd) {
-  struct verdict verdict = judge(CALL_FSYNC, NULL, fd);
-  OBEY(verdict, int, REAL(fsync)(fd));
+  struct decision decision = decide(CALL_FSYNC, NULL, fd);
+  OBEY(decision, int, REAL(fsync)(fd));
 }
 
 int fdatasync(int fd) {
-  struct verdict verdict = judge(CALL_FDATASYNC, NULL, fd);
-  OBEY(verdict, int, REAL(fdatasync)(fd));
+  struct decision decision = decide(CALL_FDATASYNC, NULL, fd);
+  OBEY(decision, int, REAL(fdatasync)(fd));
 }
 
 /* Has no path: a rule for it holds whatever its path. */
 int msync(void *at, size_t count, int flags) {
-  struct verdict verdict = judge(CALL_MSYNC, NULL, -1);
-  OBEY(verdict, int, REAL(msync)(at, count, flags));
+  struct decision decision = decide(CALL_MSYNC, NULL, -1);
+  OBEY(decision, int, REAL(msync)(at, count, flags));
 }
 
-#define FTRUNCATE(name, offset_type)                       \
-  int name(int fd, offset_type bytes) {                    \
-    struct verdict verdict = judge(CALL_FTRUNCATE, NULL, fd); \
-    OBEY(verdict, int, REAL(name)(fd, bytes));             \
+#define FTRUNCATE(name, offset_type)                             \
+  int name(int fd, offset_type bytes) {                          \
+    struct decision decision = decide(CALL_FTRUNCATE, NULL, fd); \
+    OBEY(decision, int, REAL(name)(fd, bytes));                  \
   }
 FTRUNCATE(ftruncate, off_t)
 FTRUNCATE(ftruncate64, off64_t)
 
 int rename(const char *from, const char *to) {
-  struct verdict verdict = judge(CALL_RENAME, to, -1);
-  OBEY(verdict, int, REAL(rename)(from, to));
+  struct decision decision = decide(CALL_RENAME, to, -1);
+  OBEY(decision, int, REAL(rename)(from, to));
 }
 
 int unlink(const char *path) {
-  struct verdict verdict = judge(CALL_UNLINK, path, -1);
-  OBEY(verdict, int, REAL(unlink)(path));
+  struct decision decision = decide(CALL_UNLINK, path, -1);
+  OBEY(decision, int, REAL(unlink)(path));
 }
 
 int mkdir(const char *path, mode_t mode) {
-  struct verdict verdict = judge(CALL_MKDIR, path, -1);
-  OBEY(verdict, int, REAL(mkdir)(path, mode));
+  struct decision decision = decide(CALL_MKDIR, path, -1);
+  OBEY(decision, int, REAL(mkdir)(path, mode));
 }
