@@ -31,8 +31,7 @@ export class CallsInFlight {
 }
 
 /**
- * Waits for work of a close for as long as that may take. False when it has not ended by then.
- * Rejects as the work does.
+ * Waits for work of a close, at most `contentCloseMs`. False on timeout. Rejects as the work does.
  */
 export function endsInTime(timers: Timers, work: Promise<unknown>): Promise<boolean> {
   return endsWithin(work, { limitMs: contentCloseMs, timers });

@@ -10,8 +10,8 @@ import type { ContentProblem } from './errors.js';
  *
  * - An extent waits for its commit from `put` or `link` on. It is confirmed when a commit that
  *   names it was acknowledged, and freed when none was applied and none will be. When the outcome
- *   is unknown it is neither. Of a session that ended in order the sweep asks which of those that
- *   wait are named; of one that crashed, which of all.
+ *   is unknown it is neither. After an orderly close the sweep checks only extents that still wait
+ *   for a commit; after a crash, all extents of the session.
  * - The commit that stops naming extents also stores a note of their ids. They are freed, and then
  *   the note is removed. If the process dies between, the next one finds the note and frees them
  *   again. The sweep does not look for them.

@@ -68,8 +68,8 @@ export class ContainerNames {
   }
 
   /**
-   * The prefix of the keys of a table or queue, of which the text has the name or the number.
-   * Undefined for another place, and when there is none.
+   * Key prefix of the table or queue that the text names, by name or id. Undefined if the text is
+   * no container or none exists.
    */
   async container(text: string): Promise<Bytes | undefined> {
     const bound = boundOf(text);

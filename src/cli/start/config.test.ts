@@ -426,7 +426,7 @@ describe('tabularium start --config', () => {
       server.child.kill('SIGHUP');
       await server.printed('"msg":"changes of these settings need a restart');
       assert.match(server.stderr, /"members":\["tls"\]/);
-      // The other settings hold, and the next file is not compared with one that does not.
+      // Other settings apply; the next file is compared with the settings in force.
       await replaceFile(config, JSON.stringify({ ...before, accounts: [first(keyB)] }));
       await server.printed(reloaded, 2);
       assert.equal(server.stderr.split('need a restart').length, 2);

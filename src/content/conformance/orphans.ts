@@ -29,7 +29,7 @@ function unasked(): Promise<ReadonlySet<ExtentId>> {
   throw new Error('the sweep asks about what is no suspect');
 }
 
-/** While something is retained nothing is deleted; afterwards what nobody names. */
+/** Nothing is deleted while a retention is held; afterwards unreferenced extents are. */
 export function retentionConformance(suite: ContentSuite): void {
   it('keeps what is freed while it is retained, and deletes it afterwards', async (t) => {
     const { content, count } = await setUp(suite, t);

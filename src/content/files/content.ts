@@ -414,9 +414,9 @@ class OpenFileContent implements FileContent {
 
   async #close(): Promise<void> {
     await this.#finish();
-    // What is not stored yet is refused from now on, but its file may be there.
+    // Puts in progress are rejected from now on, but may leave files; the sweep checks them.
     for (const number of this.#unfinished) this.#waiting.begin(number);
-    // A disk that does not answer may keep the note back; without it all are suspects.
+    // A stuck disk may prevent the note about waiting extents; without it all are suspects.
     if (!(await endsInTime(this.#timers, this.#end()))) await this.#leave();
   }
 

@@ -4,8 +4,8 @@ import type { ContentFiles } from './content-files.js';
 
 const mebibyte = 1024 * 1024;
 /**
- * At most so many bytes, and only a share of the free ones, are written until the disk is asked
- * again.
+ * At most this many bytes, and at most `grantedShare` of the free ones, are written before the disk
+ * is asked again.
  */
 const grantedBytes = 32 * mebibyte;
 const grantedShare = 1 / 4;
@@ -21,8 +21,8 @@ export class DiskReserve {
   }
 
   /**
-   * To be called before content of so many bytes is written. Rejects with `ContentWriteError`, and
-   * `isFull`.
+   * To be called before `bytes` bytes of content are written. Rejects with a `ContentWriteError`
+   * that `isFull`.
    */
   take(bytes: number): Promise<void> | undefined {
     if (bytes > this.#granted) return this.#ask(bytes);

@@ -15,7 +15,7 @@ const alignedBytesMin = 32 * 1024;
 const pageBytes = 4096;
 /** Pieces are gathered up to this length: to wake a thread for a write costs more than to copy. */
 const gatheredBytesMax = 256 * 1024;
-/** After so many bytes the disk gets them while further ones come: the last sync is short. */
+/** After this many bytes a sync begins while further bytes come, so the last sync is short. */
 const syncEveryBytes = 32 * 1024 * 1024;
 /** The bytes that may be appended during a sync, which itself may have as many. */
 const unsyncedBytesMax = 128 * 1024 * 1024;

@@ -168,7 +168,7 @@ class CutBody {
     this.#pieces = body[Symbol.asyncIterator]();
   }
 
-  /** The next bytes, so many; iterated to its end before the next. */
+  /** The next `bytes` bytes. The caller iterates them to the end before it asks for more. */
   async *next(bytes: number): AsyncGenerator<Buffer, void, void> {
     for (let left = bytes; left > 0;) {
       if (this.#rest.length === 0) {

@@ -114,9 +114,9 @@ async function clearGroup(
   return { deleted: isDone ? entries.length + 1 : 0, more: more || !isDone };
 }
 
-/** How far page maps were looked through, by the name of their garbage entry. */
+/** How far page maps have been scanned, by the name of their garbage entry. */
 type MapPositions = Map<string, { readonly version: number; readonly next: Bytes }>;
-/** Page maps that are looked through at the same time; a further one begins again. */
+/** Positions that are kept. One more discards the others, and those scans begin again. */
 const mapPositionsMax = 100;
 
 interface PageMap extends Extract<GarbageKey, { kind: 'map' }> {

@@ -12,7 +12,7 @@ import type { ContainerAddress, ListPosition } from './types.js';
 
 // Containers whose blobs can have policies and legal holds (blob-service §15.5).
 
-/** Everything that a client can find: of a container that has it, nothing may go with it. */
+/** Visible states: a container that has one must not be deleted. */
 const anything = { snapshots: true, versions: true, uncommitted: false, deleted: false } as const;
 const oneItem = { limit: 1, bytesMax: 0, timeMsMax: 1_000 } as const;
 

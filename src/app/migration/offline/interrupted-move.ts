@@ -85,9 +85,8 @@ export async function takeBack(from: MigrationPlace, to: MigrationPlace): Promis
 }
 
 /**
- * Whether the target is a finished copy: it is no unfinished one, and has data, or had data that
- * clients have deleted since. When it has not taken over, writes that are still under way can no
- * longer make it do so.
+ * True when the target is a complete copy: not marked unfinished, and it has data or once had.
+ * When this is false, writes that are still under way can no longer complete the copy.
  */
 async function hasTakenOver(target: MigrationStore): Promise<boolean> {
   return !(await renewCopy(target)) && (await target.lastVersion()) > 0;

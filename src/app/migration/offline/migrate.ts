@@ -41,9 +41,9 @@ export type MigrationPhase =
   | 'verifying content';
 
 export interface MigrationListener {
-  /** A phase begins that processes so many bytes; undefined when the number is not known. */
+  /** A phase begins that processes `bytes` bytes; undefined when the number is not known. */
   begin(phase: MigrationPhase, bytes: number | undefined): void;
-  /** So many bytes of the phase were processed. */
+  /** `bytes` more bytes of the phase were processed. */
   progress(bytes: number): void;
 }
 

@@ -60,7 +60,7 @@ export interface OnlineMigrationParts {
 }
 
 export interface OnlineListener {
-  /** A phase begins that processes so many bytes; undefined when the number is not known. */
+  /** A phase begins that processes `bytes` bytes; undefined when the number is not known. */
   begin(phase: OnlinePhase, bytes?: number): void;
   progress(bytes: number): void;
   /** Something failed and is tried again, or is skipped. */
