@@ -59,10 +59,10 @@ export interface ContentStore {
    */
   retain(): () => void;
   /**
-   * Makes each extent of this moment a suspect, in this session and all that no other living
-   * process has. To be called before the key space is set back. Extents of this session that wait
-   * for their commits, which may still be applied, are left to its end. Durable when it resolves: a
-   * crash leaves them suspects. Rejects with `ContentWriteError`.
+   * Makes suspects of all present extents but those of sessions of other living processes. To be
+   * called before the key space is set back. Extents of this session that wait for their commits,
+   * which may still be applied, are left to its end. Durable when it resolves: a crash leaves them
+   * suspects. Rejects with `ContentWriteError`.
    */
   suspectAll(): Promise<void>;
   /**
@@ -81,8 +81,8 @@ export interface ContentStore {
    */
   scrub(): AsyncIterable<ScrubStep>;
   /**
-   * Ends the session: of it only extents that wait for their commits are suspects, or all when too
-   * many wait to note them. So no commit of this session may be applied any more. Later calls are
+   * Ends the session. Only its extents that wait for their commits become suspects; all do when too
+   * many wait to be noted. So no commit of this session may be applied any more. Later calls are
    * refused with `ContentClosedError`. Waits for those under way, and where bytes outlive the
    * process also until what they store was confirmed or freed, at most for `contentCloseMs`: until
    * then `free` serves extents that wait. What is left then is left to the sweep, and a `put` or
@@ -160,7 +160,7 @@ export interface DamagedExtent {
 
 export const extentIdLengthMax = 40;
 export const ownerBytesMax = 4096;
-/** 16 GiB; the checksums of so much take 1 MiB. */
+/** 16 GiB, whose checksums take 1 MiB. */
 export const extentBytesMax = 16 * 1024 * 1024 * 1024;
 /** The longest piece of a reader. */
 export const contentPieceBytesMax = 256 * 1024;

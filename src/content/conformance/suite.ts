@@ -12,7 +12,7 @@ export interface OpenedContent {
   readonly openBeside?: () => Promise<ContentStore>;
   /** Changes one byte of what is stored of an extent. Absent when that cannot happen. */
   readonly damage?: (id: string, offset: number) => Promise<void>;
-  /** Lets the disk have room for about so many further bytes. It has enough before. */
+  /** Leaves room on the disk for about `bytes` further bytes. It has enough before. */
   readonly leaveRoom: (bytes: number) => void;
   /** Extents, whole or not, that take up space now. */
   readonly count: () => Promise<number>;

@@ -90,7 +90,7 @@ export interface FileContent extends ContentStore {
   abandon(): Promise<void>;
   /**
    * As `abandon`, when commits of the session may still be applied: it looks alive until this
-   * process ends, and they with it.
+   * process, and so these commits, have ended.
    */
   abandonWithProcess(): Promise<void>;
 }

@@ -9,7 +9,7 @@ const format = 1;
 const headMagic = Buffer.from('TCXH');
 const footMagic = Buffer.from('TCXF');
 
-/** A checksum is over so many bytes of an extent, or what is left at its end. */
+/** Each checksum covers this many bytes of an extent; the last one covers the rest. */
 export const blockBytes = 64 * 1024;
 export const checksumBytes = 4;
 

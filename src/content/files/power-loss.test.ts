@@ -37,7 +37,7 @@ function open(process: ModelProcess, random: SimRandom): Promise<FileContent> {
   return openContentIn(place, { clock: manualClock(), randomness });
 }
 
-/** Works until the process dies, or so much was done. */
+/** Works until the process dies, or `isDone`. */
 async function work(
   content: FileContent,
   space: KeySpace,
@@ -50,7 +50,7 @@ async function work(
       if (kind === 'put') {
         const bytes = sample(random.pick([0, 10, 3000, 70_000]), random.int(1000));
         const { id } = await content.put(piecesOf(bytes, 40_000), random.bytes(random.int(40)));
-        // Some commits are lost, and of some that are applied the answer.
+        // Some commits are lost; of some that are applied, the answer is lost.
         if (random.chance(0.1)) continue;
         space.bytes.set(id, bytes);
         space.named.add(id);

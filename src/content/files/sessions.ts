@@ -17,16 +17,16 @@ const openEnding = '.open';
 const leftEnding = '.left';
 const unfinishedEnding = '.new';
 const recordBytesMax = 256 * 1024;
-/** Of so many numbers a record has fewer bytes than `recordBytesMax`. */
+/** A record with this many numbers has fewer bytes than `recordBytesMax`. */
 const waitingNumbersMax = 10_000;
 
 /** Shows other processes that this one lives. */
 export interface LivenessHandle {
-  /** Under which name others look for it. */
+  /** The name by which others look for it. */
   readonly name: string;
   /**
-   * Takes it back. False: that could not be done, so others have to notice by themselves that it is
-   * not renewed; or what the session has learnt of its commits may not hold.
+   * Stops showing it. False when that failed, so that others must notice that it is not renewed,
+   * or when what the session knows of its commits is uncertain.
    */
   close(): Promise<boolean>;
 }
@@ -42,7 +42,7 @@ export interface Liveness {
   listen(token: string): Promise<LivenessHandle>;
   /**
    * Whether the process that listens under this name lives. True when that is uncertain. After it
-   * was false, nothing that the process does makes an extent of the session a named one.
+   * was false, no commit of that process can name an extent of the session.
    */
   isListening(name: string): Promise<boolean>;
   /** Removes what a dead process has left of its listening. */
@@ -73,7 +73,7 @@ export interface SessionsOptions {
 interface SessionRecord {
   readonly pid: number;
   readonly started: string;
-  /** Under which name its process listens, in the member of its kind. */
+  /** The name under which its process listens, in the member of its kind of liveness. */
   readonly socket?: string;
   readonly lease?: string;
   /**
@@ -189,7 +189,7 @@ export class Sessions {
 
   /**
    * The lease ends first, because that is the last call of the store, which may find that commits
-   * are lost. A lease that stays keeps the file: who finds it by the file removes both.
+   * are lost. If the lease remains, so does the file: whoever finds the lease by it removes both.
    */
   async #endLease(waiting: WaitingExtents): Promise<void> {
     if (await this.#handle.close()) await this.#settleOwn(waiting);

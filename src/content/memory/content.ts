@@ -28,7 +28,7 @@ export interface MemoryContentOptions {
   readonly timers?: Timers;
 }
 
-/** Small pieces are joined when there are so many. */
+/** Small pieces are joined when there are this many. */
 const partsMax = 64;
 
 interface Stored {

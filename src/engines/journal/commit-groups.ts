@@ -92,8 +92,8 @@ export class CommitGroups {
   }
 
   /**
-   * Reads what the outcomes depend on, at once. If that fails, reads it for each piece of work: an
-   * entry that is damaged fails the work that needs it, which leaves the group, and no other.
+   * Reads what the outcomes depend on, at once. If that fails, reads it for each piece of work, so
+   * that a damaged entry fails only the work that needs it, which leaves the group.
    */
   async #readFor(all: readonly PendingCommit[]): Promise<ReadGroup> {
     try {

@@ -37,7 +37,7 @@ async function has(store: Store, name: string): Promise<boolean> {
   return (await store.get(keyOf(name))) !== undefined;
 }
 
-/** Files whose next so many writes fail, after some bytes of each. */
+/** Files whose next `state.writes` writes fail, after some bytes of each. */
 function failing() {
   const state = { writes: 0 };
   const files = withWrites((write) => async (bytes, position) => {
@@ -126,7 +126,7 @@ function withoutNext() {
   return { state, files };
 }
 
-/** Files of so many former openings that their removal ends with its signal alone. */
+/** Files of former openings whose removal ends only when its signal is aborted. */
 function endless() {
   const state = { removals: 0 };
   const files = (disk: JournalFiles): JournalFiles =>

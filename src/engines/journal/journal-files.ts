@@ -50,9 +50,9 @@ export interface JournalFile {
   /** Durable when it resolves. When it rejects, any part of the bytes may have been written. */
   write(bytes: Bytes, position: number): Promise<void>;
   /**
-   * What has happened to the file, as the predicate of a sentence: another process would not find
-   * it whole at its path, or that cannot be told. Undefined when it would. Never throws: a commit
-   * whose frame is durable must not be told as one of which nothing was written.
+   * Why another process would not find the file whole at its path, or why that is unknown, as the
+   * predicate of a sentence. Undefined when it would find it. Never throws: a commit whose frame is
+   * durable must not be reported as one of which nothing was written.
    */
   detachment(): string | undefined;
   close(): Promise<void>;

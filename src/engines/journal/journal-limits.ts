@@ -10,14 +10,12 @@ export interface JournalLimits {
   readonly changesMax: number;
   /**
    * The maximum number of journal files of a generation, without those that are larger than
-   * `fileBytes` and one that is being removed. At least two; of fewer than four one more may be
-   * made.
+   * `fileBytes` and one that is being removed. At least two. Below four, one more file may be made.
    */
   readonly filesMax: number;
   /**
    * The usual size of a file, in whole blocks, at least four. A larger frame has its own file.
-   * `filesMax` files of this size are as much as the frames that the note does not cover may take,
-   * of all generations.
+   * `filesMax` times this size bounds the frames, of all generations, that the note does not cover.
    */
   readonly fileBytes: number;
 }

@@ -148,7 +148,7 @@ async function creating<Result>(files: CountedFiles, work: Promise<Result>): Pro
 
 const key = Buffer.from('key');
 
-/** A change whose frame has so many blocks. */
+/** A change whose frame has `blocks` blocks. */
 function changeOf(blocks: number) {
   const value = Buffer.alloc((blocks - 1) * blockBytes + 1);
   return { key, value, version: 1 };

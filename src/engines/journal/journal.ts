@@ -41,7 +41,7 @@ export interface FrameSum {
   readonly bytes: number;
 }
 
-/** A moment of the journal. */
+/** A position in the journal, with the sum of the frames up to it. */
 export interface JournalMark {
   readonly position: Position;
   /** The sum of all frames up to this one, including those that recovery found. */
@@ -276,8 +276,8 @@ export class Journal {
   }
 
   /**
-   * From so long on, no further folder is removed: there may be very many, and a process has to end
-   * in time. Those that are left hold nothing that the base lacks; the next opening removes them.
+   * After `removalMs` no further folder is removed: there may be very many, and a process has to
+   * end in time. Those left hold nothing that the base lacks; the next opening removes them.
    */
   limitRemoval(timers: Timers): Timer {
     return timers.start(removalMs, () => this.#removal.abort(), undefined);

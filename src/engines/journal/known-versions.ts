@@ -2,7 +2,7 @@ import type { Bytes } from '../../base/bytes.js';
 import { hasInstantVersions } from '../../kv/instant-versions.js';
 import type { Store } from '../../kv/store.js';
 
-/** When so many are known, all are forgotten: they only save time. */
+/** When this many are known, all are forgotten: they only save time. */
 const knownVersionsMax = 1_024;
 
 /**

@@ -71,7 +71,7 @@ export interface JournaledStoreOptions {
   readonly onUnremoved?: (error: Error) => void;
   /** A file of the journal cannot be closed, or not in time. Nothing acknowledged is lost. */
   readonly onUnclosed?: (error: Error) => void;
-  /** While the store opens: the files read so far, of so many former openings. */
+  /** Called while the store opens: the files read so far, and the former openings to read. */
   readonly onRead?: (files: number, openings: number) => void;
 }
 

@@ -44,7 +44,7 @@ export interface CopyRequest {
   readonly immutability?: Immutability | undefined;
   /** Whether an append blob is sealed. Absent: as the source is. */
   readonly isSealed?: boolean | undefined;
-  /** The source must be a block blob of at most so many bytes. Absent: any blob. */
+  /** The source must be a block blob of at most this many bytes. Absent: any blob. */
   readonly blockBytesMax?: number | undefined;
   /** Called when a piece was copied: there may be tens of thousands. */
   readonly onPiece?: () => void;

@@ -38,7 +38,7 @@ export class ElementReader {
     return element;
   }
 
-  /** A count, then so many pairs of texts. */
+  /** A count, then that many pairs of texts. */
   pairs(): (readonly [string, string])[] {
     const pairs: (readonly [string, string])[] = [];
     for (let left = this.number(); left > 0; left -= 1) pairs.push([this.text(), this.text()]);

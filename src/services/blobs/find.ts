@@ -175,7 +175,7 @@ class Search {
     }
   }
 
-  /** The versions of a blob, those of the past. */
+  /** Looks at the former versions of a blob. */
   async #lookAtVersions(prefix: Bytes, place: FindPosition): Promise<void> {
     const keys = new BlobKeys(prefix, place.name);
     const range = { ...keys.versions(), ...this.#resumedVersion(keys, place) };
@@ -200,7 +200,7 @@ class Search {
     return isThere ? { start: keys.version(from.fromMicros) } : {};
   }
 
-  /** The position of a blob behind its versions; it may have become one when it is read. */
+  /** The position of a blob behind its versions; the blob may be one by the time it is read. */
   #fromBlob({ versionMicros = behindVersions }: BlobRecord): Pick<FindPosition, 'fromMicros'> {
     return this.#options.versions === true ? { fromMicros: versionMicros } : {};
   }

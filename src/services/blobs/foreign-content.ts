@@ -21,7 +21,7 @@ import type { Bounds } from './byte-run.js';
 import type { Segment } from './segments.js';
 import type { Body } from './types.js';
 
-/** Bytes of an extent of what was not made of blocks. */
+/** Bytes of one extent of content that was not made of blocks. */
 const partBytesMax = 1024 * 1024 * 1024;
 
 export interface ForeignContentOptions {

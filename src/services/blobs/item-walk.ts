@@ -47,8 +47,8 @@ export interface WalkedPage {
 }
 
 /**
- * So many entries of a blob or of a group are passed over one by one; then the walk seeks behind
- * all of them. Most blobs have fewer, and a seek costs as much as several entries.
+ * This many entries of a blob or a group are skipped one by one; then the walk seeks behind all of
+ * them. Most blobs have fewer, and a seek costs as much as several entries.
  */
 const passedMax = 8;
 /** Entries that one read visits before it yields to others. */

@@ -144,7 +144,7 @@ async function* changedSince(
 
 async function* none(): AsyncGenerator<PageRange, void, void> {}
 
-/** Where what is at a place ends: an entry, or the gap before the next one. */
+/** The end of the entry at a place, or of the gap before the next entry. */
 function stepEnd(range: PageRange | undefined, at: number): number {
   if (range === undefined) return Infinity;
   return range.offset > at ? range.offset : endOf(range);

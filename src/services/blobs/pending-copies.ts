@@ -19,7 +19,7 @@ import { copiesAtOnceMax, pendingCopiesMax } from './limits.js';
 const progressMs = 5_000;
 /** How long a close waits for copies that it has aborted. */
 const copyCloseMs = 5_000;
-/** A waiting copy shows that it goes on once in so many of these intervals. */
+/** A waiting copy shows that it goes on once in this many intervals. */
 const waitingTicks = 4;
 
 /**

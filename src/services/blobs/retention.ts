@@ -86,8 +86,8 @@ export function asDeletedPast(
 }
 
 /**
- * Whether a past record is a deleted blob, not a deleted snapshot or version: it was named when
- * another blob took its name, which is after its deletion.
+ * True for a deleted blob, false for a deleted snapshot or version. The time in the key of a
+ * deleted blob is that at which another blob took its name, so it is later than the deletion.
  */
 export function wasBlob({ micros, record }: PastRecord): boolean {
   return record.deleted !== undefined && micros > record.deleted.micros;

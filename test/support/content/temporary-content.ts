@@ -69,7 +69,7 @@ export async function temporaryContent({
   };
 }
 
-/** A disk that has room for so many bytes. */
+/** A disk with room for as many bytes as `leaveRoom` says. */
 class SmallDisk {
   #room = Infinity;
 
