@@ -15,7 +15,7 @@ import { rawFault, mutatedBytes } from './raw-bytes.js';
 const seed = seedSetting('TABULARIUM_FUZZ_SEED');
 const requests = numberSetting(
   'TABULARIUM_FUZZ_BLOB_REQUESTS',
-  byLength({ short: 400, long: 60_000 }),
+  byLength({ short: 250, long: 60_000 }),
 );
 const rawShare = 0.02;
 

@@ -6,7 +6,7 @@ import { fuzz } from './run.js';
 // How to repeat and to run longer: docs/internals/correctness.md.
 
 const seed = seedSetting('TABULARIUM_FUZZ_SEED');
-const requests = numberSetting('TABULARIUM_FUZZ_REQUESTS', byLength({ short: 700, long: 100_000 }));
+const requests = numberSetting('TABULARIUM_FUZZ_REQUESTS', byLength({ short: 400, long: 100_000 }));
 const repeat = `TABULARIUM_FUZZ_SEED=${seed} TABULARIUM_FUZZ_REQUESTS=${requests}`;
 
 it(`answers ${requests} mutated requests properly and stays sound (seed ${seed})`, async (t) => {

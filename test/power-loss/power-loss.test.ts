@@ -5,7 +5,7 @@ import { seedSetting } from '../support/sim-settings.js';
 import { simulate } from './simulation.js';
 import { protections } from './life.js';
 
-const images = byLength({ short: 80, long: 10_000 });
+const images = byLength({ short: 40, long: 10_000 });
 const canaryImages = 1000;
 
 describe('losses of power', () => {

@@ -10,7 +10,7 @@ import { simulate, type Simulation } from './simulation.js';
 // How to repeat a failure and how to run longer: docs/internals/correctness.md.
 
 const seed = seedSetting('TABULARIUM_SIM_SEED');
-const stepsInMemory = numberSetting('TABULARIUM_SIM_STEPS', byLength({ short: 600, long: 20_000 }));
+const stepsInMemory = numberSetting('TABULARIUM_SIM_STEPS', byLength({ short: 300, long: 20_000 }));
 // Each write waits for the disk.
 const stepsOnDisk = numberSetting('TABULARIUM_SIM_STEPS', byLength({ short: 400, long: 10_000 }));
 

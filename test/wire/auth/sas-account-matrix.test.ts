@@ -8,6 +8,7 @@ import { accountSas, queueSas, withSas, type SasParameters } from '../kit/sas.js
 import { startFixture } from '../kit/server.js';
 import { developmentAccount, developmentKey } from '../kit/signature.js';
 import type { WireRequest } from '../kit/signing-client.js';
+import { sampled } from '../../support/run-length.js';
 
 // Signatures for an account (services × resource types × permissions) and for a queue
 // (permissions), each with every operation of both services. The expected results are computed from
@@ -228,7 +229,7 @@ async function checkAll(
 const words = ['r', 'w', 'd', 'l', 'a', 'c', 'u', 'p', 'au', 'rwdlacup', 'x'];
 
 describe('a signature for an account', () => {
-  for (const srt of ['s', 'c', 'o', 'sc', 'so', 'co', 'sco']) {
+  for (const srt of sampled(['s', 'c', 'o', 'sc', 'so', 'co', 'sco'], 3)) {
     it(`srt=${srt} allows the operations on this, by the letters of sp`, async () => {
       for (const [index, sp] of words.entries()) {
         const key = index % 2 === 0 ? developmentKey : secondKey;
