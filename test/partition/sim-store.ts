@@ -21,6 +21,12 @@ const failedCall = 0.003;
 /** How often a commit is applied late, and how much later. */
 const lateCommit = 0.1;
 const lateTurnsMax = 40;
+/**
+ * How often what a mover copies or deletes is on its way for long, and how long: the process that
+ * takes the operation over has most of its work done by then.
+ */
+const heldIngestion = 0.1;
+const heldTurnsMax = 100;
 
 const dirtyStart = storeKey('partition', 'dirty');
 
@@ -109,6 +115,7 @@ export class SimStore implements MemberStore {
 
   async ingest({ guard, ...ingestion }: Ingestion): Promise<void> {
     const { without } = this.#options;
+    await this.#hold();
     await this.#arrive();
     await this.#admit(guard);
     const floor = without === 'floor' ? 0 : ingestion.floor;
@@ -147,6 +154,12 @@ export class SimStore implements MemberStore {
     if (shared.isAway) throw await this.#answer(new StoreUnavailableError('It is away.'));
     if (!isFaulty() || !scheduler.random.chance(failedCall)) return;
     throw await this.#answer(new StoreUnavailableError('The simulation lets this call fail.'));
+  }
+
+  async #hold(): Promise<void> {
+    const { scheduler, isFaulty } = this.#options;
+    if (!isFaulty() || !scheduler.random.chance(heldIngestion)) return;
+    for (let turns = scheduler.random.int(heldTurnsMax); turns > 0; turns -= 1) await this.#turn();
   }
 
   /** Compares the guard; the commit is applied some time later. */

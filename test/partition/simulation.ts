@@ -24,10 +24,27 @@ import { SimStore, type SharedStore, type Without } from './sim-store.js';
 const storeNames = ['s0', 's1', 's2'] as const;
 const frontEndsMax = 3;
 const clientsEach = 2;
-const callsEach = 30;
-/** Movers are quicker than front ends, so that there are many moves beside few calls. */
-const frontEndSlowness = 0.6;
+const callsEach = 25;
+/**
+ * Movers are much quicker than front ends, so that a move ends beside a few calls, and there are
+ * calls left that know where the range was.
+ */
+const frontEndSlowness = 0.85;
 const zombieSlowness = 0.97;
+/**
+ * How often, in each step, a process begins an operation, takes one over, falls behind, is quick
+ * again, or dies. A move takes hundreds of steps: were many of them disturbed in most of these,
+ * few would come as far as the switch.
+ */
+const beginChance = 0.05;
+const takeOverChance = 0.003;
+const lateChance = 0.004;
+const wakeChance = 0.003;
+const deathChance = 0.0005;
+/** How many of those who take an operation over cancel it. */
+const cancelShare = 0.03;
+/** How often somebody asks for what an operation under way, or the place of the range, refuses. */
+const refusedShare = 0.1;
 /** Between the clocks of two stores, at most. */
 const skewMicrosMax = 20_000_000;
 const moversMax = 4;
@@ -50,6 +67,8 @@ export interface Simulated {
   readonly calls: number;
   readonly movers: number;
   readonly ended: number;
+  /** How often a mover came behind the switch of a move while clients called. */
+  readonly switched: number;
   /** Stores that were taken out as lost. */
   readonly lost: number;
 }
@@ -98,6 +117,7 @@ class World {
   readonly #loss: Loss | undefined;
   #isFaulty = true;
   #ended = 0;
+  #switched = 0;
   #problem: Error | undefined;
 
   private constructor(
@@ -160,7 +180,9 @@ class World {
     await holds(() => this.#histories.check());
     await holds(() => this.#checkStores());
     const lost = (await this.#catalogue.lostStores()).length;
-    return { calls: this.#histories.calls, movers: this.#movers.length, ended: this.#ended, lost };
+    const { calls } = this.#histories;
+    const movers = this.#movers.length;
+    return { calls, movers, ended: this.#ended, switched: this.#switched, lost };
   }
 
   /** What happens to ranges and their movers beside the calls. */
@@ -168,12 +190,17 @@ class World {
     this.#lose();
     const random = this.#random;
     const alive = this.#movers.filter(({ isOver, process }) => !isOver && process.isAlive);
-    if (alive.length > 0 && random.chance(0.003)) random.pick(alive).process.isAlive = false;
-    if (alive.length > 0 && random.chance(0.008))
+    if (alive.length > 0 && random.chance(deathChance)) random.pick(alive).process.isAlive = false;
+    if (alive.length > 0 && random.chance(lateChance)) {
       random.pick(alive).process.slowness = zombieSlowness;
+      await this.#takeOver();
+    }
+    const late = alive.filter(({ process }) => process.slowness > 0);
+    if (late.length > 0 && random.chance(wakeChance)) random.pick(late).process.slowness = 0;
     const quick = alive.filter(({ process }) => process.slowness === 0);
-    if (quick.length < 2 && alive.length < moversMax && random.chance(0.05)) await this.#begin();
-    if (alive.length < 2 * moversMax && random.chance(0.01)) await this.#takeOver();
+    if (quick.length < 2 && alive.length < moversMax && random.chance(beginChance))
+      await this.#begin();
+    if (alive.length < 2 * moversMax && random.chance(takeOverChance)) await this.#takeOver();
   }
 
   /** Somebody takes a store for lost while nobody gets an answer of it. */
@@ -193,10 +220,13 @@ class World {
     const random = this.#random;
     const { ranges } = await this.#catalogue.map();
     const kind = random.weighted({ move: 6, split: ranges.length < 4 ? 4 : 1, merge: 2 });
-    const range = random.pick(ranges);
+    const mayBeRefused = random.chance(refusedShare);
+    const free = ranges.filter(({ operation }) => mayBeRefused || operation === 0);
+    if (free.length === 0) return;
+    const range = random.pick(free);
     const at = random.pick(prefixes);
     const next = ranges[ranges.indexOf(range) + 1] ?? range;
-    const target = random.pick(storeNames);
+    const target = random.pick(storeNames.filter((name) => mayBeRefused || name !== range.store));
     this.#move(async (operations) => {
       const begun =
         kind === 'move'
@@ -212,7 +242,7 @@ class World {
     const left = await this.#catalogue.operations();
     if (left.length === 0) return;
     const { id } = this.#random.pick(left).row;
-    const cancels = this.#random.chance(0.2);
+    const cancels = this.#random.chance(cancelShare);
     this.#move(async (operations) => {
       if (cancels) await operations.cancel(id);
       else await operations.carryOut(id);
@@ -233,6 +263,9 @@ class World {
       timers: this.#scheduler.timers,
       pauseMillisMax: 60,
       pageEntriesMax: 3,
+      onStep: (step) => {
+        if (this.#isFaulty && step === 'activate') this.#switched += 1;
+      },
     });
     work(operations, catalogue)
       .then(() => (this.#ended += 1))
