@@ -25,9 +25,10 @@ asyncHooks.AsyncResource = class extends AsyncResource {
   }
 };
 
-/** The runner has listeners as well, which fail the process. */
+/** The runner has listeners as well, but not until the end of the process. */
 for (const event of ['uncaughtExceptionMonitor', 'unhandledRejection']) {
   process.on(event, (error) => {
+    process.exitCode = 1;
     process.stderr.write(`Nobody caught in a group of test files: ${inspect(error)}\n`);
   });
 }
