@@ -1,5 +1,6 @@
 import { own, setOwn } from '../../base/own.js';
 import { DecodeError, ModelError, TooLargeError, ValueError } from '../rows/model-error.js';
+import { placeOfKey } from '../rows/row-parts.js';
 import { sameValue } from '../rows/same-value.js';
 import { rowBytes, rowBytesMax, rowPropertiesMax } from '../rows/row-size.js';
 import {
@@ -342,12 +343,12 @@ class DefinitionCodec<D extends AnyDefinition> implements EntityCodec<D> {
         ? rowBytes(row)
         : rowBytes({ ...row, properties: this.#withoutLarge(properties) });
     const count = Object.keys(properties).length;
-    const { type } = this.definition;
+    const place = () => `${this.definition.type}: ${placeOfKey(row)}`;
     if (bytes > rowBytesMax) {
-      throw new TooLargeError(`${type}: an entity of ${bytes} bytes is larger than 1 MiB`);
+      throw new TooLargeError(`${place()} has ${bytes} bytes, more than 1 MiB`);
     }
     if (count > rowPropertiesMax) {
-      throw new TooLargeError(`${type}: ${count} properties are more than ${rowPropertiesMax}`);
+      throw new TooLargeError(`${place()} has ${count} properties, more than ${rowPropertiesMax}`);
     }
     return row;
   }
