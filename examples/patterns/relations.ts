@@ -79,8 +79,8 @@ try {
   const pair = await contracts.get({ department: 'Sales', id: 3 });
   console.log(`${pair?.main.name} earns ${pair?.detail?.salary}`);
   if (pair !== undefined) await contracts.delete(pair.main);
-  const orphans = await contracts.removeOrphans({ department: 'Sales' });
-  console.log(`contracts without an employee: ${orphans.length}`);
+  const { removed } = await contracts.removeOrphans({ department: 'Sales' });
+  console.log(`contracts without an employee: ${removed.length}`);
 } finally {
   await client.deleteTable();
 }

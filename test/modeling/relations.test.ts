@@ -568,8 +568,34 @@ describe('one to one', () => {
     assert.ok(photo);
     await fillRow(photos, photo, 'address');
     await entitiesOf(RegionalEmployee, table).delete(mainOf(main), { ifMatch: 'any' });
-    assert.deepEqual(await pairs.removeOrphans(east), [{ ...east, id: 1 }]);
+    const removed = [{ ...east, id: 1 }];
+    assert.deepEqual(await pairs.removeOrphans(east), { removed, unreadable: [] });
     assert.deepEqual(photos.rows.all, []);
+  });
+
+  it('goes on after a detail or an entity that cannot be read, keeps it and reports it', async () => {
+    const table = new MemoryTable(new MemoryRows());
+    const photos = new MemoryTable(new MemoryRows());
+    const east = { region: 'East' };
+    const pairs = photosOf(table, photos, later);
+    for (const id of [1, 2, 3]) await pairs.details.insert({ ...east, id, address: 'x' });
+    await pairs.mains.insert({ ...main, id: 2 });
+    const [detail] = photos.rows.all;
+    const [entity] = table.rows.all;
+    assert.ok(detail && entity);
+    const version = { EntityVersion: { type: 'Int32', value: 99 } } as const;
+    for (const [rows, row] of [[photos, detail] as const, [table, entity] as const]) {
+      const { partitionKey, rowKey } = row;
+      const merged = { partitionKey, rowKey, properties: version };
+      await rows.write({ kind: 'merge', row: merged, etag: '*' });
+    }
+    const { removed, unreadable } = await pairs.removeOrphans(east);
+    assert.deepEqual(removed, [{ ...east, id: 3 }]);
+    assert.deepEqual(
+      unreadable.map(({ partitionKey, rowKey, error }) => [partitionKey, rowKey, error.name]),
+      [detail, entity].map(({ partitionKey, rowKey }) => [partitionKey, rowKey, 'DecodeError']),
+    );
+    assert.equal(photos.rows.all.length, 2);
   });
 
   it('leaves details that may belong to an insert under way', async () => {
@@ -577,10 +603,11 @@ describe('one to one', () => {
     const { gateway: photos } = await started.newTable();
     await entitiesOf(Photo, photos).insert({ region: 'East', id: 1, address: 'x' });
     const east = { region: 'East' };
-    assert.deepEqual(await photosOf(table, photos).removeOrphans(east), []);
+    const nothing = { removed: [], unreadable: [] };
+    assert.deepEqual(await photosOf(table, photos).removeOrphans(east), nothing);
     const pairs = photosOf(table, photos, later);
     await assert.rejects(pairs.removeOrphans(east, { graceMs: -1 }), ValueError);
-    assert.deepEqual(await pairs.removeOrphans(east, { graceMs: 2 * 86_400_000 }), []);
-    assert.deepEqual(await pairs.removeOrphans(east), [{ ...east, id: 1 }]);
+    assert.deepEqual(await pairs.removeOrphans(east, { graceMs: 2 * 86_400_000 }), nothing);
+    assert.deepEqual((await pairs.removeOrphans(east)).removed, [{ ...east, id: 1 }]);
   });
 });

@@ -2,5 +2,11 @@
 
 export type { FinishedMoves } from './move.js';
 export { oneToManyOf, type OneToMany } from './one-to-many.js';
-export { oneToOneOf, type OneToOne, type OneToOneOptions, type Pair } from './one-to-one.js';
+export {
+  oneToOneOf,
+  type OneToOne,
+  type OneToOneOptions,
+  type Pair,
+  type RemovedOrphans,
+} from './one-to-one.js';
 export type { OneToManyOptions } from './relation.js';

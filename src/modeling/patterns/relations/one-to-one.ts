@@ -12,6 +12,7 @@ import { settledSince } from '../../table/grace.js';
 import type { TableGateway } from '../../table/gateway.js';
 import { partitionRows } from '../../table/partition-rows.js';
 import { transaction } from '../../table/transaction.js';
+import type { UnreadableRow } from '../../table/unreadable-row.js';
 import { reasonOf } from '../../table/failure-of-one.js';
 import { typeNameOf } from './relation.js';
 
@@ -41,6 +42,14 @@ export interface OneToOneOptions<A extends AnyDefinition, B extends AnyDefinitio
 export interface Pair<A extends AnyDefinition, B extends AnyDefinition> {
   readonly main: Stored<ReadOf<A>>;
   readonly detail: Stored<ReadOf<B>> | undefined;
+}
+
+/** What `removeOrphans` has found. */
+export interface RemovedOrphans<B extends AnyDefinition> {
+  /** The keys of the details that were deleted. */
+  readonly removed: readonly KeyOf<B>[];
+  /** Rows that cannot be read: of details, or of the entities of details. Their details stay. */
+  readonly unreadable: readonly UnreadableRow[];
 }
 
 /**
@@ -118,26 +127,48 @@ export class OneToOne<A extends AnyDefinition, B extends AnyDefinition> {
   /**
    * Deletes the details of a partition whose entity does not exist and that were last written more
    * than `graceMs` ago, an hour when absent: younger ones may belong to an insert in progress. One
-   * range read per 1,000 details, a point read for each old one, and a delete for each orphan.
-   * Returns the keys.
+   * range read per 1,000 details, a point read for each old one, and a delete for each orphan. Goes
+   * on after a row that cannot be read, and reports it.
    */
   async removeOrphans(
     partition: PartitionOf<B>,
     { graceMs }: { readonly graceMs?: number } = {},
-  ): Promise<readonly KeyOf<B>[]> {
-    const { detail, detailTable, mainOf, clock = systemClock } = this.#options;
+  ): Promise<RemovedOrphans<B>> {
+    const { detail, detailTable, clock = systemClock } = this.#options;
     const codec = codecOf(detail);
     const isSettled = settledSince(clock, graceMs);
     const removed: KeyOf<B>[] = [];
-    for await (const each of partitionRows(detail, detailTable, codec.partitionKey(partition))) {
+    const unreadable: UnreadableRow[] = [];
+    const report = (row: UnreadableRow) => void unreadable.push(row);
+    const details = partitionRows(detail, detailTable, codec.partitionKey(partition), {
+      onUnreadable: report,
+    });
+    for await (const each of details) {
       if (!isSettled(timestampOf(each)?.ticks)) continue;
-      if ((await this.mains.get(mainOf(each))) !== undefined) continue;
+      if (await this.#hasMain(each, report)) continue;
       const isRemoved = await unlessConflict(() =>
         this.details.deleteIfExists(each, { ifMatch: etagOf(each) }),
       );
       if (isRemoved) removed.push(codec.parseKey(rowKeyOf(each)));
     }
-    return removed;
+    return { removed, unreadable };
+  }
+
+  /** A point read. An entity that cannot be read is there, and reported. */
+  async #hasMain(
+    detail: Stored<ReadOf<B>>,
+    report: (row: UnreadableRow) => void,
+  ): Promise<boolean> {
+    const { main, mainOf } = this.#options;
+    const key = mainOf(detail);
+    try {
+      return (await this.mains.get(key)) !== undefined;
+    } catch (error) {
+      if (!(error instanceof DecodeError)) throw error;
+      const { partitionKey, rowKey } = codecOf(main).key(key);
+      report({ partitionKey, rowKey, error });
+      return true;
+    }
   }
 
   /** One point read of the type alone, so that no other value can keep the detail from deletion. */
