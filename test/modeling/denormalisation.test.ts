@@ -6,6 +6,7 @@ import {
   entitiesOf,
   int32,
   key,
+  RequestError,
   rowKeyOf,
   string,
   type TableGateway,
@@ -14,6 +15,7 @@ import { crashEverywhere } from './support/crash-points.js';
 import { fillRow } from './support/full-rows.js';
 import { MemoryRows, MemoryTable } from './support/memory-table.js';
 import { startTables } from './support/observed-tables.js';
+import { wrappedMethods } from './support/wrapped-methods.js';
 import { costly } from '../support/run-length.js';
 
 const started = await startTables();
@@ -212,6 +214,46 @@ describe('copies that are called for', () => {
     await employees.update({ id: 1 }, (jo) => ({ ...jo, name: 'Joanna' }));
     await assert.rejects(managers.refreshTarget(sales), { name: 'TooLargeError' });
     assert.deepEqual(await gateways[1].get(rowKeyOf(stored)), before);
+  });
+
+  it('are refreshed after one that is refused, whose error is thrown in the end', async () => {
+    const [people, units] = [new MemoryTable(new MemoryRows()), new MemoryTable(new MemoryRows())];
+    const { managers, employees, departments } = worldOf(people, units);
+    await employees.insert({ id: 1, name: 'Jo' });
+    const names = ['Ads', 'Labs', 'Sales'];
+    for (const name of names) await managers.insert({ name, managerId: 1 });
+    await fillRow(
+      units,
+      { partitionKey: 'departments', rowKey: 'Ads' },
+      'managerId',
+      'managerName',
+    );
+    await employees.update({ id: 1 }, (jo) => ({ ...jo, name: 'Joanna' }));
+    await assert.rejects(managers.refresh({ id: 1 }), {
+      name: 'TooLargeError',
+      message: /\('departments', 'Ads'\)/,
+    });
+    const stored = await Promise.all(names.map((name) => departments.get({ name })));
+    assert.deepEqual(
+      stored.map((each) => each?.managerName),
+      ['Jo', 'Joanna', 'Joanna'],
+    );
+  });
+
+  it('are refreshed no further where the service does not answer', async () => {
+    const [people, units] = [new MemoryTable(new MemoryRows()), new MemoryTable(new MemoryRows())];
+    const { managers, employees } = worldOf(people, units);
+    await employees.insert({ id: 1, name: 'Jo' });
+    for (const name of ['Labs', 'Sales']) await managers.insert({ name, managerId: 1 });
+    await employees.update({ id: 1 }, (jo) => ({ ...jo, name: 'Joanna' }));
+    let reads = 0;
+    const away = wrappedMethods<TableGateway>(units, (name, send) => {
+      if (name !== 'get') return send();
+      reads += 1;
+      throw new RequestError('busy', { status: 503, code: 'ServerBusy' });
+    });
+    await assert.rejects(worldOf(people, away).managers.refresh({ id: 1 }), /busy/);
+    assert.equal(reads, 1);
   });
 
   it('are refreshed in entities of older programs, which stores them in the form of today', async () => {

@@ -2,12 +2,14 @@ import { codecOf } from '../definition/codec.js';
 import type { AnyDefinition } from '../definition/entity-definition.js';
 import type { CopiedOf, CreateOf, KeyOf, ReadOf } from '../definition/shapes.js';
 import { rowKeyOf, plain, storedAs, type Stored } from '../definition/stored-entity.js';
+import { ModelError } from '../rows/model-error.js';
 import { sameContent } from '../rows/same-value.js';
 import { retryConflicts, type ContentionOptions } from '../table/contention.js';
 import type { Change } from '../table/change.js';
 import { entitiesOf, type Entities } from '../table/entities.js';
-import { ContentionError, EntityNotFoundError } from '../table/errors.js';
+import { ContentionError, EntityNotFoundError, isAmbiguous } from '../table/errors.js';
 import type { TableGateway } from '../table/gateway.js';
+import { isTransient } from '../table/transient.js';
 
 /** Which properties of which entities are copied to which others. */
 export interface CopyRelation<S extends AnyDefinition, T extends AnyDefinition> {
@@ -123,13 +125,22 @@ export class Copies<S extends AnyDefinition, T extends AnyDefinition> {
   /**
    * Makes the copies in all targets of a source match it, whether it still exists or not. Sends the
    * requests of `targetsOf`, and of `refreshTarget` for each. Idempotent; calls may come in any
-   * order, repeatedly and concurrently. Returns the number of targets that were written.
+   * order, repeatedly and concurrently. Goes on after a target that is refused, such as one without
+   * room for the copies, and throws the error of the first after all of them; ends at once at an
+   * error of the network or a busy service. Returns the number of targets that were written.
    */
   async refresh(source: KeyOf<S>): Promise<number> {
     let written = 0;
+    let refused: ModelError | undefined;
     for await (const key of this.#options.targetsOf(source)) {
-      if ((await this.refreshTarget(key)) === 'refreshed') written += 1;
+      try {
+        if ((await this.refreshTarget(key)) === 'refreshed') written += 1;
+      } catch (error) {
+        if (!(error instanceof ModelError) || isTransient(error) || isAmbiguous(error)) throw error;
+        refused ??= error;
+      }
     }
+    if (refused !== undefined) throw refused;
     return written;
   }
 
