@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { setImmediate as turn } from 'node:timers/promises';
 import { defineEntity, int32, key, string, type StoredRow } from '../../src/modeling/index.js';
 import {
   indexedEntitiesOf,
@@ -14,6 +13,7 @@ import { SimRandom } from '../support/sim-random.js';
 import { handleIntent, testOutbox } from './support/index-outbox.js';
 import { impatientTimers } from './support/impatient-timers.js';
 import { MemoryRows, MemoryTable } from './support/memory-table.js';
+import { Turns } from './support/turns.js';
 
 // Writers and workers of indexes elsewhere, whose requests are interleaved at random. Two workers
 // may handle one intent at once. One that has its intent alone may be killed at any request; then
@@ -35,34 +35,6 @@ const indexes = withIndexes(Person, {
 });
 
 class Killed extends Error {}
-
-/** Lets the requests of several tasks go on one at a time, in a random order. */
-class Turns {
-  readonly #random: SimRandom;
-  readonly #waiting: (() => void)[] = [];
-
-  constructor(random: SimRandom) {
-    this.#random = random;
-  }
-
-  readonly wait = (): Promise<void> => new Promise((resolve) => void this.#waiting.push(resolve));
-
-  /** Runs until every task has ended. */
-  async run(tasks: readonly Promise<void>[]): Promise<void> {
-    const state = { isDone: false };
-    const all = Promise.all(tasks).finally(() => (state.isDone = true));
-    // Rejections are thrown below.
-    all.catch(() => undefined);
-    while (!state.isDone) {
-      // Mostly the task that went last goes on, so that some stand still for long.
-      const last = this.#waiting.length - 1;
-      const at = this.#random.chance(0.8) ? last : this.#random.int(this.#waiting.length);
-      this.#waiting.splice(Math.max(0, at), 1)[0]?.();
-      await turn();
-    }
-    await all;
-  }
-}
 
 function open(table: MemoryTable) {
   const outbox = testOutbox(table);

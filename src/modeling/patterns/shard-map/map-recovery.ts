@@ -97,7 +97,8 @@ export class MapRecovery {
    * changes the map to the shards that have them; with a hash all partitions of their slots. Where
    * both shards accept writes the rows of the kept side count, otherwise those of the latest
    * handover; programs go on meanwhile. Throws `StaleMapError`, before anything is written, when
-   * the map has changed since the plan. When it was killed, `cutOver` and `finish` end it.
+   * the map has changed since the plan; so does one of two that recover at the same time, and what
+   * the other one decided stands. When it was killed, `cutOver` and `finish` end it.
    */
   async recover(plan: RecoveryPlan, options: ShardStepOptions = {}): Promise<ShardReport> {
     const { map, textOf, checked, cutOver, finish } = this.#steps;
@@ -109,7 +110,7 @@ export class MapRecovery {
     checked(change.target);
     await this.#openUndisputed(state, options);
     await this.#openOutdated(plan);
-    for (const difference of plan.differences) await this.#preferKept(plan, difference);
+    await this.#preferKept(plan);
     await map.change('recovering', (now) => {
       const isBegun = now.phase === 'handing-over' && sameRouting(now.target, change.target);
       if (isBegun) return now;
@@ -117,6 +118,9 @@ export class MapRecovery {
       return { version: plan.version + 1, phase: 'handing-over', ...change };
     });
     const report = await cutOver(options);
+    // A recovery that was refused because of this one may have preferred the other side meanwhile.
+    // That side is closed now, so nobody prefers it any more.
+    await this.#preferKept(plan);
     await finish();
     return report;
   }
@@ -210,10 +214,13 @@ export class MapRecovery {
     );
   }
 
+  async #preferKept({ keep, differences }: RecoveryPlan): Promise<void> {
+    for (const difference of differences) await this.#preferSide(keep, difference);
+  }
+
   /** Raises the epoch of the kept shard above the other's: the later handover counts. */
-  async #preferKept(plan: RecoveryPlan, difference: ShardDifference): Promise<void> {
-    const { partitionKey, home, shard } = difference;
-    const [kept, other] = plan.keep === 'map' ? [home, shard] : [shard, home];
+  async #preferSide(keep: KeptSide, { partitionKey, home, shard }: ShardDifference): Promise<void> {
+    const [kept, other] = keep === 'map' ? [home, shard] : [shard, home];
     const tableOf = (name: string | undefined): TableGateway | undefined =>
       this.#steps.shards().find((each) => each.name === name)?.table;
     const [keptTable, otherTable] = [tableOf(kept), tableOf(other)];
