@@ -58,6 +58,47 @@ const disputed = async (map: ManagedMap<'int'>): Promise<readonly string[]> =>
 const rowsOf = (shards: MemoryShards, name: ShardName): readonly StoredRow[] =>
   shards.rows(name, 'orders').all;
 
+describe('the connection of a key', () => {
+  const partition = (customer: number) => ({ partitionKey: String(customer).padStart(6, '0') });
+  const connected = async (map: ManagedMap<'int'>, customer: number) => {
+    const plain = await map.connection(customer);
+    const validated = await map.connection(customer, { validate: partition(customer) });
+    return [plain.shard, validated.shard];
+  };
+
+  it('is that of its shard, with and without validation', async () => {
+    const { map } = await filledShards();
+    assert.deepEqual(await connected(map, 99), ['north', 'north']);
+    assert.deepEqual(await connected(map, 100), ['south', 'south']);
+  });
+
+  it('follows a program that moved it, and with validation is refused by an old map', async () => {
+    const { shards, map } = await filledShards();
+    const open = (refreshMs: number) =>
+      shards.manager(undefined, { refreshMs }).open('orders', orderSchema);
+    const [fresh, old] = [await open(0), await open(60_000)];
+    assert.deepEqual(await connected(old, 500), ['south', 'south']);
+    await map.unguarded.apply(moveShard('south', 'west'));
+    assert.deepEqual(await connected(fresh, 500), ['west', 'west']);
+    assert.equal((await old.connection(500)).shard, 'south');
+    await assert.rejects(old.connection(500, { validate: partition(500) }), {
+      name: 'ManagerError',
+      message: /'south' does not have '000500'/,
+    });
+  });
+
+  it('is refused with validation where the shard lost it or it was never written', async () => {
+    const { shards } = await filledShards();
+    shards.restore('south', 'orders', new MemoryRows());
+    const map = await shards.manager().open('orders', orderSchema);
+    for (const [customer, shard] of [[500, 'south'] as const, [8, 'north'] as const]) {
+      assert.equal((await map.connection(customer)).shard, shard);
+      const validated = map.connection(customer, { validate: partition(customer) });
+      await assert.rejects(validated, new RegExp(`'${shard}' does not have`));
+    }
+  });
+});
+
 describe('a shard that is attached', () => {
   it('is compared as this manager has it, and not as the maps of another one', async () => {
     const { shards, map } = await filledShards();
