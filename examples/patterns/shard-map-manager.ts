@@ -104,8 +104,13 @@ try {
   await manager.setShard('north', { holds: ['ledger', 'logs'] });
   await manager.setShard('south', { holds: ['logs'] });
   const intervals = { ledger: 3_600_000, logs: 86_400_000 };
-  const schedule = { to: backupFiles(directory), intervals, keep: 7 };
-  const { made, failed, unplanned } = await manager.backups.makeDue(schedule);
+  const store = backupFiles(directory);
+  const { made, failed, unplanned } = await manager.backups.makeDue({
+    to: store,
+    intervals,
+    keep: 7,
+    onProgress: ({ shard, table, rows }) => console.log(`${shard} ${table}: ${rows} rows read`),
+  });
   for (const { name, tables } of made) console.log(name, tables);
   for (const { shard, error } of failed) console.error(`no backup of ${shard}:`, error);
   console.log(`nobody has said what ${unplanned.join(', ')} holds`);
@@ -122,6 +127,19 @@ try {
   const found = await manager.rebuild(lost);
   console.log(`the map is ${found.isUnregistered ? 'not ' : ''}registered`);
   await manager.rebuild(lost, { write: true });
+
+  await manager.detach('north');
+  // … its account is lost: programs have a new one under its name …
+  const renewed = { ...places, north: placeOf('renewed') };
+  const successor = shardMapManagerOf({ control, shards: renewed, settleMs: 0 });
+  const [latest = ''] = await successor.backups.namesOf(store, 'north');
+  await successor.backups.restore(store, latest, {
+    onProgress: ({ step, table, rows, of }) => console.log(`${step} ${table}: ${rows} of ${of}`),
+  });
+  const restored = await successor.open('orders', schema);
+  await successor.attach('north', [restored], { keep: 'map', write: true });
+  const lamp = await restored.entities(Order).get({ customer: 7, id: 1 });
+  console.log(`customer 7 has a ${lamp?.item} again`);
 } finally {
   await rm(directory, { recursive: true });
   for (const name of names) await account.drop(name);
