@@ -7,6 +7,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { TableClient, TableServiceClient } from '@azure/data-tables';
 import {
+  dateTime,
   defineEntity,
   int32,
   key,
@@ -14,6 +15,7 @@ import {
   openTable,
   string,
 } from 'tabularium/modeling';
+import { deleteWhere } from 'tabularium/modeling/high-volume-delete';
 import { splitRange } from 'tabularium/modeling/shard-map';
 import {
   backupFiles,
@@ -25,7 +27,7 @@ import {
 
 const Order = defineEntity({
   type: 'Order',
-  properties: { customer: int32(), id: int32(), item: string() },
+  properties: { customer: int32(), id: int32(), item: string(), placed: dateTime() },
   partitionKey: (p) => key`${p.customer.padded(8)}`,
   rowKey: (p) => key`${p.id.padded(6)}`,
 });
@@ -73,7 +75,7 @@ try {
 
   const orders = map.entities(Order);
   for (const customer of [7, 2500, 4999, 5000]) {
-    await orders.insert({ customer, id: 1, item: 'lamp' });
+    await orders.insert({ customer, id: 1, item: 'lamp', placed: new Date('2014-07-31') });
   }
   console.log(`customer 4999 is on ${await map.shardOf(4999)}`);
 
@@ -90,6 +92,13 @@ try {
     console.log(`${title}: ${status}, begun ${begunAt}`);
   }
   console.log(`customer 4999 is on ${await map.shardOf(4999)}`);
+
+  await orders.insert({ customer: 5000, id: 2, item: 'desk', placed: new Date('2012-02-29') });
+  const { deleted } = await deleteWhere(orders, {
+    scan: 'table',
+    where: (p) => p.placed.lt(new Date('2013-07-01')),
+  });
+  console.log(`purged: ${deleted}`);
 
   await manager.setShard('south', { status: 'read-only' });
 
