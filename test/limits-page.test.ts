@@ -92,6 +92,7 @@ const documented: Readonly<Record<string, string>> = {
   printedMax: 'refusals that an import prints',
   problemsShownMax: 'mistakes are told',
   reclaimedEntriesMax: 'a step of sweeping',
+  reclaimedQueueEntriesMax: 'a step of sweeping',
   replyPieceBytesMax: 'sent in pieces',
   answerBytesMax: 'an answer that a command takes in',
   retryAfterSecondsMax: 'latency',
