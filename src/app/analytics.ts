@@ -1,3 +1,4 @@
+import { endsWithin } from '../base/async/deadline.js';
 import type { ReadWriteLock } from '../base/async/read-write-lock.js';
 import type { Timer, Timers } from '../base/async/timers.js';
 import type { Clock } from '../base/clock.js';
@@ -33,6 +34,8 @@ const logBytesAtOnce = 4 * 1024 * 1024;
 
 /** The time between two writes: to the end of the minute, but never less than this. */
 const waitMsMin = 1_000;
+/** How long a stop waits for the last write. */
+const stopMs = 5_000;
 
 /**
  * Storage Analytics of one process (blob-service §21, §22): counts the requests that it has served,
@@ -55,6 +58,7 @@ export class Analytics {
   #logBytesFrom = logBytesSoon;
   #pause: Timer | undefined;
   #writing: Promise<void> = Promise.resolve();
+  #isStopped = false;
 
   constructor(options: AnalyticsOptions) {
     const { store, services, clock } = options;
@@ -101,15 +105,28 @@ export class Analytics {
     this.#logs.discard();
   }
 
-  /** Writes what was counted, a last time. The store must still be open. */
+  /**
+   * Writes what was counted, a last time. The store must still be open. Waits for that for at most
+   * `stopMs`, because a disk or a store that does not answer may hold it up. What is written later
+   * fails when the store is closed.
+   */
   async stop(): Promise<void> {
+    this.#isStopped = true;
     this.#timer?.close();
-    await this.#write();
+    const { timers, logger } = this.#options;
+    const isOver = await endsWithin(this.#write(), { limitMs: stopMs, timers });
     this.#pause?.close();
+    if (isOver) return;
+    logger.warn(
+      'writing metrics and logs of requests has not ended: the stop goes on, and the last of them ' +
+        'may be lost',
+    );
   }
 
   readonly #tick = (): void => {
-    void this.#write().finally(() => this.start());
+    void this.#write().finally(() => {
+      if (!this.#isStopped) this.start();
+    });
   };
 
   /** One write at a time. Never rejects. */
@@ -157,6 +174,7 @@ export class Analytics {
 
   async #writeMany(): Promise<void> {
     if (await this.#writeLogs()) this.#logBytesFrom = logBytesAtOnce;
+    if (this.#isStopped) return;
     const waitOn = () => {
       this.#logBytesFrom = logBytesSoon;
     };

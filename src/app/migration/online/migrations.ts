@@ -1,4 +1,5 @@
 import type { Clock } from '../../../base/clock.js';
+import { endsWithin } from '../../../base/async/deadline.js';
 import type { Timers } from '../../../base/async/timers.js';
 import { invariant } from '../../../base/invariant.js';
 import { messageOf } from '../../../base/thrown.js';
@@ -32,6 +33,9 @@ export interface MigrationsOptions {
   /** Called when the data have moved. */
   readonly onMoved: () => void;
 }
+
+/** How long a close waits for the end of a migration that it has cancelled. */
+const closeMs = 5_000;
 
 interface Run {
   readonly stop: AbortController;
@@ -96,11 +100,19 @@ export class Migrations implements MigrationControl {
     return this.info?.state === 'cancelled';
   }
 
-  /** Cancels a running migration and waits for its end. To be called before the store is closed. */
+  /**
+   * Cancels a running migration and waits for its end for at most `closeMs`, because a target that
+   * does not answer may hold it up. It is cut off then, as by the death of the process, and what it
+   * does later fails when the store is closed. To be called before that.
+   */
   async close(): Promise<void> {
     this.#isClosed = true;
-    this.#run?.stop.abort();
-    await this.#run?.ended;
+    if (this.#run === undefined) return;
+    this.#run.stop.abort();
+    const { timers, logger } = this.#options;
+    if (await endsWithin(this.#run.ended, { limitMs: closeMs, timers })) return;
+    const { to } = this.#current;
+    logger.warn('the migration has not ended: the stop goes on without it', { to });
   }
 
   /** `#info` is that of the new one. */
