@@ -18,7 +18,8 @@ export interface RenewableBackend extends Backend {
 
 export function renewableBackend(make: () => Backend): RenewableBackend {
   let current = make();
-  const closed: Promise<number>[] = [];
+  /** The services of blobs that were closed and have copies still, which hold them anyway. */
+  const closed = new Set<Backend['blobs']>();
   const names = Object.keys(current) as (keyof Backend)[];
   const liveProperties = Object.fromEntries(
     names.map((name) => [name, { get: () => current[name], enumerable: true }]),
@@ -27,15 +28,22 @@ export function renewableBackend(make: () => Backend): RenewableBackend {
     Object.defineProperties(target, liveProperties);
     return target as T & Backend;
   };
+  const closeBlobs = async (blobs: Backend['blobs']): Promise<number> => {
+    const copies = await blobs.close();
+    if (copies === 0) closed.delete(blobs);
+    return copies;
+  };
+  // Also those that were closed before: their copies may have ended meanwhile.
+  const closeAll = (): Promise<number[]> => {
+    closed.add(current.blobs);
+    return Promise.all([...closed].map(closeBlobs));
+  };
   return withServices({
     renew: () => {
-      closed.push(current.blobs.close());
+      void closeAll();
       current = make();
     },
-    close: async () => {
-      const left = await Promise.all([...closed, current.blobs.close()]);
-      return left.reduce((sum, copies) => sum + copies, 0);
-    },
+    close: async () => (await closeAll()).reduce((sum, copies) => sum + copies, 0),
     with: <More extends object>(more: More) => withServices({ ...more }),
   });
 }
