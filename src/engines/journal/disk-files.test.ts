@@ -166,6 +166,13 @@ describe('files of a journal on a disk', () => {
     await assert.rejects(readdir(at.folder), { code: 'ENOENT' });
   });
 
+  it('are in a folder that a removal leaves to the next opening once the signal came', async () => {
+    await using at = await location();
+    await mkdir(at.folder);
+    await at.open().removeAll(AbortSignal.abort());
+    assert.deepEqual(await readdir(at.folder), []);
+  });
+
   it('that exist are never taken for a new one, nor removed', async () => {
     await using at = await location();
     const files = at.open();

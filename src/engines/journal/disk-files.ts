@@ -118,6 +118,8 @@ export class DiskFiles implements JournalFiles {
 
   async removeAll(signal?: AbortSignal): Promise<void> {
     await this.#removeBefore(this.#number + 1, signal);
+    // The next opening may have begun in the folder.
+    if (signal?.aborted === true) return;
     try {
       await rmdir(this.#folder);
     } catch (error) {
