@@ -1,5 +1,4 @@
 import assert from 'node:assert/strict';
-import { after } from 'node:test';
 import { request as httpRequest } from 'node:http';
 import { request as httpsRequest } from 'node:https';
 import { absent, differs, holdRows, rowsOn, supported } from '../support/compatibility-rows.js';
@@ -55,8 +54,7 @@ holdRows('Addresses', [
     });
   }),
   supported('http://account.web.host:port/…', async () => {
-    const plain = await startServer();
-    after(() => plain[Symbol.asyncDispose]());
+    await using plain = await startServer();
     const { blobPort: port } = plain.server;
     const headers = { host: 'devstoreaccount1.web.storage.example' };
     const status = await new Promise<number | undefined>((resolve, reject) => {
@@ -69,8 +67,7 @@ holdRows('Addresses', [
     assert.equal(status, 405);
   }),
   supported('https://', async () => {
-    const secure = await startServer({ tls: 'self-signed' });
-    after(() => secure[Symbol.asyncDispose]());
+    await using secure = await startServer({ tls: 'self-signed' });
     const { tableEndpoint, certificate = '' } = secure.server;
     const status = await new Promise<number | undefined>((resolve, reject) => {
       const url = `${tableEndpoint}/Tables`;

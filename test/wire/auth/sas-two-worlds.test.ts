@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { describe, it } from 'node:test';
+import { describe, it, type TestContext } from 'node:test';
 import { byLength, costly } from '../../support/run-length.js';
 import { manualClock, type ServerOptions } from '../../../src/app/index.js';
 import { encodeToken } from '../../../src/wire/odata/continuation.js';
@@ -11,7 +11,7 @@ import { changesetBody, plainBatchBody, type Operation } from '../kit/batch.js';
 import { acceptMinimal, entityPath, quoted, type WireClient } from '../kit/client.js';
 import type { WireResponse } from '../kit/response.js';
 import { tableSas, withSas, type SasParameters } from '../kit/sas.js';
-import { startFixture } from '../kit/server.js';
+import { startFixtureOf } from '../kit/server.js';
 
 // Two servers that differ only in what the holder of a token must not see. Both must give
 // byte-identical responses to anything that the holder sends, so that neither rows nor counts,
@@ -94,9 +94,13 @@ const startMicros = Date.now() * 1000;
 /**
  * Nothing is written but by requests: metrics of one minute would change the versions of a world.
  */
-async function startWorld(world: 0 | 1, options: ServerOptions): Promise<WireClient> {
+async function startWorld(
+  t: TestContext,
+  world: 0 | 1,
+  options: ServerOptions,
+): Promise<WireClient> {
   const still = { clock: manualClock(startMicros), timers: manualTimers() };
-  const { client } = await startFixture({ ...still, ...options });
+  const { client } = await startFixtureOf(t, { ...still, ...options });
   await furnish(client, world);
   return client;
 }
@@ -337,8 +341,8 @@ function expectedStatus(
   return isAllowed ? 'by key' : 'refused';
 }
 
-async function twoWorlds(options: ServerOptions): Promise<void> {
-  const [left, right] = [await startWorld(0, options), await startWorld(1, options)];
+async function twoWorlds(t: TestContext, options: ServerOptions): Promise<void> {
+  const [left, right] = [await startWorld(t, 0, options), await startWorld(t, 1, options)];
   const worlds = [left, right];
   const secrets = await Promise.all(worlds.map(async (client) => (await stateOf(client))[0]));
   const before = new Map<Grant, readonly [string, string]>();
@@ -381,9 +385,11 @@ async function twoWorlds(options: ServerOptions): Promise<void> {
 }
 
 describe('the holder of a token for rows of a table', () => {
-  it('cannot tell apart two servers that differ in all other rows', costly(), () => twoWorlds({}));
+  it('cannot tell apart two servers that differ in all other rows', costly(), (t) =>
+    twoWorlds(t, {}),
+  );
 
-  it('cannot either where little is refused and pages have any shape', costly(), () =>
-    twoWorlds({ lenient: true, pagingTestMode: { seed: 'two worlds' } }),
+  it('cannot either where little is refused and pages have any shape', costly(), (t) =>
+    twoWorlds(t, { lenient: true, pagingTestMode: { seed: 'two worlds' } }),
   );
 });

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { after } from 'node:test';
+import { after, type TestContext } from 'node:test';
 import {
   manualClock,
   type ManualClock,
@@ -15,21 +15,33 @@ export interface WireFixture {
   readonly client: WireClient;
 }
 
+type Engine = string | undefined;
+
 /**
  * A server and a client for the tests of a file; closed after the last of them, when no unexpected
  * error may have been logged. The engine is in memory or `lmdb`; TABULARIUM_TEST_ENGINE sets it for
- * files that do not.
+ * files that do not. Only for the outermost level of a file; in a test: `startFixtureOf`.
  */
-export async function startFixture(
+export function startFixture(options?: ServerOptions, engine?: Engine): Promise<WireFixture> {
+  return startClosedBy(after, options, engine);
+}
+
+/** As `startFixture`, for one test. Where files share a process, `after` knows no test. */
+export function startFixtureOf(t: TestContext, options?: ServerOptions): Promise<WireFixture> {
+  return startClosedBy((close) => t.after(close), options);
+}
+
+async function startClosedBy(
+  onEnd: (close: () => Promise<void>) => void,
   options: ServerOptions = {},
-  engine = process.env['TABULARIUM_TEST_ENGINE'] ?? 'memory',
+  engine: Engine = process.env['TABULARIUM_TEST_ENGINE'] ?? 'memory',
 ): Promise<WireFixture> {
   const started =
     engine === 'lmdb'
       ? await startDurableServer({ durability: 'relaxed', ...options })
       : await startServer(options);
   const client = WireClient.of(started.server);
-  after(async () => {
+  onEnd(async () => {
     client.close();
     await started[Symbol.asyncDispose]();
     assert.deepEqual(started.errors, [], 'the server logged errors');

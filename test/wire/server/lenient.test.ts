@@ -12,7 +12,7 @@ import { entityPath, type WireClient } from '../kit/client.js';
 import { lasting, sasQuery, tableSas } from '../kit/sas.js';
 import { BlobWireClient } from '../kit/blob-client.js';
 import { QueueWireClient } from '../kit/queue-client.js';
-import { startFixture } from '../kit/server.js';
+import { startFixture, startFixtureOf } from '../kit/server.js';
 
 // Each item in both modes: as the cloud service, and lenient in this item alone. Permissions of
 // upserts: src/http/tables/write-entity.test.ts.
@@ -198,10 +198,10 @@ describe('a lenient server', () => {
     ...cases,
     ...credentialCases,
   })) {
-    it(`does with '${item}' what the cloud refuses, and nothing else`, async () => {
-      const lenient = await startFixture({ lenient: [item as LenientItem] });
+    it(`does with '${item}' what the cloud refuses, and nothing else`, async (t) => {
+      const lenient = await startFixtureOf(t, { lenient: [item as LenientItem] });
       const others = lenientItemNames.filter((name) => name !== item);
-      const other = await startFixture({ lenient: others });
+      const other = await startFixtureOf(t, { lenient: others });
       const table = `t${item.replaceAll(/[^a-z]/g, '')}`;
       for (const { client } of [strict, lenient, other]) await client.createTable(table);
       assert.deepEqual(await send(strict.client, table), refused, 'strict');
@@ -218,8 +218,8 @@ describe('a lenient server', () => {
     );
   });
 
-  it('compares a date that is there with the clock', async () => {
-    const { client } = await startFixture({ lenient: ['date'] });
+  it('compares a date that is there with the clock', async (t) => {
+    const { client } = await startFixtureOf(t, { lenient: ['date'] });
     for (const date of ['Fri, 01 Mar 2019 12:00:00 GMT', 'today']) {
       const answer = await check(client, { headers: { 'x-ms-date': date } });
       assert.deepEqual(answer, [403, 'AuthenticationFailed']);
@@ -230,13 +230,13 @@ describe('a lenient server', () => {
     ['queues', (server: TabulariumServer) => QueueWireClient.of(server)],
     ['blobs', (server: TabulariumServer) => BlobWireClient.of(server)],
   ] as const) {
-    it(`takes requests to ${name} without a date or with an old one as well`, async () => {
+    it(`takes requests to ${name} without a date or with an old one as well`, async (t) => {
       for (const [item, date] of [
         ['date', undefined],
         ['clock', 'Fri, 01 Mar 2019 12:00:00 GMT'],
       ] as const) {
         for (const lenient of [false, [item]] as const) {
-          const { server } = await startFixture({ lenient });
+          const { server } = await startFixtureOf(t, { lenient });
           const client = open(server);
           const { status } = await client.send({
             path: '/?comp=list',
@@ -249,8 +249,8 @@ describe('a lenient server', () => {
     });
   }
 
-  it('checks signatures, whatever is allowed', async () => {
-    const { client } = await startFixture({ lenient: true });
+  it('checks signatures, whatever is allowed', async (t) => {
+    const { client } = await startFixtureOf(t, { lenient: true });
     const wrong = { Authorization: 'SharedKeyLite devstoreaccount1:AAAA' };
     assert.deepEqual(await check(client, { headers: wrong }), [403, 'AuthenticationFailed']);
     const { status } = await client.send({ headers: { Authorization: undefined } });

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { after, describe, it } from 'node:test';
+import { describe, it } from 'node:test';
 import { TableClient, TableServiceClient } from '@azure/data-tables';
 import { BlobServiceClient } from '@azure/storage-blob';
 import { QueueServiceClient } from '@azure/storage-queue';
@@ -7,7 +7,7 @@ import { withoutExtras } from '../../support/extras.js';
 import { legacyCall, loadLegacyClient, type LegacyRow } from '../../support/legacy-client.js';
 import type { WireClient } from '../kit/client.js';
 import { QueueWireClient } from '../kit/queue-client.js';
-import { startFixture } from '../kit/server.js';
+import { startFixture, startFixtureOf } from '../kit/server.js';
 
 // Official clients with pages of every legal shape: each must read every row once.
 
@@ -143,8 +143,8 @@ interface LegacyPage {
 }
 
 describe('a server in paging test mode', () => {
-  it('sends tokens without a row key, and pages without rows', async () => {
-    const { client } = await startFixture({ pagingTestMode: { seed: '7' } });
+  it('sends tokens without a row key, and pages without rows', async (t) => {
+    const { client } = await startFixtureOf(t, { pagingTestMode: { seed: '7' } });
     const table = await fill(client);
     const shapes = new Set<string>();
     for (let top = 1; top <= 40; top += 1) {
@@ -159,10 +159,10 @@ describe('a server in paging test mode', () => {
     }
   });
 
-  it('gives queues markers that it takes back, and every page of them', async () => {
-    const { server } = await startFixture({ pagingTestMode: { seed: '8' } });
+  it('gives queues markers that it takes back, and every page of them', async (t) => {
+    const { server } = await startFixtureOf(t, { pagingTestMode: { seed: '8' } });
     const queues = QueueWireClient.of(server);
-    after(() => queues.close());
+    t.after(() => queues.close());
     const names = ['aaa', 'bbb', 'ccc', 'd'.repeat(63)];
     for (const name of names) await queues.expect(201, { method: 'PUT', path: `/${name}` });
     for (let size = 1; size <= 9; size += 1) {
@@ -178,8 +178,8 @@ describe('a server in paging test mode', () => {
     }
   });
 
-  it('is in this mode only when it is told to be', async () => {
-    const { client } = await startFixture();
+  it('is in this mode only when it is told to be', async (t) => {
+    const { client } = await startFixtureOf(t);
     const table = await fill(client);
     const response = await client.query(table);
     assert.equal(response.items.length, keys.length);

@@ -7,7 +7,7 @@ import { TableClient, TableServiceClient } from '@azure/data-tables';
 import { createServer, manualClock, type TabulariumServer } from '../../../src/app/index.js';
 import { WireClient } from '../kit/client.js';
 import { assertJsonError } from '../kit/errors.js';
-import { startFixture } from '../kit/server.js';
+import { startFixture, startFixtureOf } from '../kit/server.js';
 
 const delayMs = 40_000;
 const clock = manualClock(Date.UTC(2024, 2, 1) * 1000);
@@ -95,8 +95,8 @@ describe('a table whose deletion takes its time', () => {
     });
   });
 
-  it('is gone at once unless the server is told to delay', async () => {
-    const usual = await startFixture();
+  it('is gone at once unless the server is told to delay', async (t) => {
+    const usual = await startFixtureOf(t);
     await create('usual', usual.client);
     assert.equal((await drop('usual', usual.client)).status, 204);
     assert.equal((await create('usual', usual.client)).status, 201);
