@@ -24,9 +24,10 @@ export class ContentWriteError extends Error {
 }
 
 /**
- * The others have taken the session of this process for dead, so what it stores now may be swept.
- * The process is about to begin another session, in which the same call may succeed. Nothing was
- * stored and nothing remains.
+ * The file of this process's session, which lives by a lease, is gone: the others have taken the
+ * session for dead, or somebody has removed the file. So what it stores now may be swept. The
+ * process begins another session, in which the same call may succeed. Nothing was stored and
+ * nothing remains.
  */
 export class ContentSessionLostError extends Error {
   override readonly name = 'ContentSessionLostError';

@@ -64,6 +64,18 @@ async function server(directory: string, store: MemoryStore, isCertain = () => t
   };
 }
 
+/** How often the content begins another session from now on, and when it first has. */
+function renewalsOf(shared: SharedContent) {
+  let count = 0;
+  const first = new Promise<void>((resolve) => {
+    shared.onRenewed(() => {
+      count += 1;
+      resolve();
+    });
+  });
+  return { first, count: () => count };
+}
+
 /** A store whose database can be away for one server. */
 function awayable(store: MemoryStore, away: { readonly is: boolean }): MemoryStore {
   return new Proxy(store, {
@@ -194,19 +206,38 @@ void describe('content that servers of several machines share', () => {
     assert.deepEqual(await keysOf(store), []);
   });
 
+  void it('is stored in another session when somebody has removed the file of the first', async (t) => {
+    const { directory, store } = await world(t);
+    const one = await server(directory, store);
+    const sessions = join(directory, 'content', 'sessions');
+    for (const name of await readdir(sessions)) await rm(join(sessions, name));
+    const former = one.shared.store;
+    const renewed = renewalsOf(one.shared);
+    await assert.rejects(one.put(), ContentSessionLostError);
+    await renewed.first;
+    assert.equal(one.shared.trouble(), undefined);
+    await one.putNamed();
+    assert.equal((await one.shared.store.commit(naming)).ok, true);
+    await settled();
+    await assert.rejects(former.commit(naming), GuardError);
+    await one.shared.end('known');
+    assert.deepEqual(await readdir(sessions), []);
+  });
+
   void it('is not named any more by a server that stood still and was taken for dead', async (t) => {
     const { directory, store } = await world(t);
     const [still, living] = [await server(directory, store), await server(directory, store)];
     await still.put();
     for (let look = 0; look < 7; look += 1) await living.sweepAfter(5);
     const former = still.shared.store;
-    // It goes on where it stood.
-    await assert.rejects(still.put(), ContentSessionLostError);
+    const renewed = renewalsOf(still.shared);
+    // It goes on where it stood: its write and its renewal notice it.
+    await Promise.all([assert.rejects(still.put(), ContentSessionLostError), still.live(0)]);
     await assert.rejects(former.commit(naming), GuardError);
     assert.equal(await store.get(owner), undefined);
-    const renewed = new Promise<void>((resolve) => still.shared.onRenewed(resolve));
-    await still.live(0);
-    await renewed;
+    await renewed.first;
+    await settled();
+    assert.equal(renewed.count(), 1);
     assert.equal(still.shared.trouble(), undefined);
     await still.put();
     assert.equal((await still.shared.store.commit(naming)).ok, true);

@@ -35,8 +35,9 @@ interface Session {
 
 /**
  * Content in files that processes on several machines share, like the key space. A process that
- * stood still for long is taken for dead by the others. It then begins another session, and nothing
- * that it began in the former one is applied any more.
+ * stood still for long is taken for dead by the others. It then begins another session, also when
+ * somebody has removed the file of its session, and nothing that it began in the former one is
+ * applied any more.
  */
 export class SharedContent {
   readonly isContentRemote = false;
@@ -88,10 +89,12 @@ export class SharedContent {
   }
 
   #lose(): void {
-    const text = 'The others have taken this server for dead: it was not heard of for long.';
+    const text =
+      'The session of this server is lost: it was not heard of for long and was taken for dead, or ' +
+      'the file of the session was removed.';
     this.#trouble = new StoreUnavailableError(text);
     const { logger } = this.#options;
-    logger.error('this server stood still, and begins again with the bytes of large blobs', {
+    logger.error('this server begins again with the bytes of large blobs', {
       error: this.#trouble,
     });
     this.#renewing = this.#renew();
@@ -126,15 +129,23 @@ async function begin(options: SharedContentOptions, onLost: () => void): Promise
       logger.warn('the session of the bytes of large blobs is renewed again');
     else logger.warn('the session of the bytes of large blobs cannot be renewed', { error });
   };
+  // Both the lease and the content notice it.
+  let isLost = false;
+  const lose = (): void => {
+    if (isLost) return;
+    isLost = true;
+    onLost();
+  };
   const liveness = new ContentLeases({
     store,
     clock,
     timers,
     shown,
     isCertain,
-    onLost,
+    onLost: lose,
     onTrouble,
   });
-  const content = await openContentIn({ files, liveness }, { clock, timers, randomness });
+  const given = { clock, timers, randomness, onSessionLost: lose };
+  const content = await openContentIn({ files, liveness }, given);
   return { content, store: writtenBySession(keySpace, liveness.guard) };
 }

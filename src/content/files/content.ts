@@ -45,7 +45,7 @@ import { ExtentWriter } from './extent-writer.js';
 import { LastExtents } from './last-extents.js';
 import { LeafFolders } from './leaf-folders.js';
 import { scrubExtents, type UnfinishedState } from './scrub.js';
-import { notedOf, Sessions, sessionsFolder, type Liveness } from './sessions.js';
+import { notedOf, Sessions, sessionsFolder } from './sessions.js';
 import { suspectAllFile, Suspects } from './suspects.js';
 import { Sweep } from './sweep.js';
 import { WaitingExtents } from './waiting-extents.js';
@@ -70,6 +70,11 @@ export interface FileContentOptions {
   readonly randomness: Randomness;
   /** Limit the time of a close. */
   readonly timers?: Timers;
+  /**
+   * Called whenever a call is about to reject with `ContentSessionLostError`: another session must
+   * be begun.
+   */
+  readonly onSessionLost?: () => void;
 }
 
 /**
@@ -109,14 +114,16 @@ export async function openFileContent(
 /** As `openFileContent`, in any place. */
 export async function openContentIn(
   { files, liveness }: ContentPlace,
-  { clock, randomness, timers = systemTimers }: FileContentOptions,
+  options: FileContentOptions,
 ): Promise<FileContent> {
+  const { clock, randomness, timers = systemTimers, onSessionLost = () => undefined } = options;
   await files.makeFolder(sessionsFolder);
   await files.makeFolder(extentsFolder);
   await files.syncFolder('');
   const areAllSuspect = files.isThere(suspectAllFile);
   const sessions = await Sessions.begin({ files, liveness, clock, randomness });
-  return new OpenFileContent({ files, sessions, randomness, timers, areAllSuspect });
+  const parts = { files, sessions, randomness, timers, onSessionLost, areAllSuspect };
+  return new OpenFileContent(parts);
 }
 
 /**
@@ -135,6 +142,7 @@ interface Parts {
   readonly sessions: Sessions;
   readonly randomness: Randomness;
   readonly timers: Timers;
+  readonly onSessionLost: () => void;
   readonly areAllSuspect: boolean;
 }
 
@@ -143,6 +151,7 @@ class OpenFileContent implements FileContent {
   readonly #sessions: Sessions;
   readonly #randomness: Randomness;
   readonly #timers: Timers;
+  readonly #onSessionLost: () => void;
   readonly #calls = new CallsInFlight();
   readonly #retentions = new Retentions();
   readonly #syncs: DiskSyncs;
@@ -161,12 +170,13 @@ class OpenFileContent implements FileContent {
   #isOver = false;
   #ended: Promise<void> | undefined;
 
-  constructor({ files, sessions, randomness, timers, areAllSuspect }: Parts) {
+  constructor({ files, sessions, randomness, timers, onSessionLost, areAllSuspect }: Parts) {
     const retentions = this.#retentions;
     this.#files = files;
     this.#sessions = sessions;
     this.#randomness = randomness;
     this.#timers = timers;
+    this.#onSessionLost = onSessionLost;
     this.#syncs = new DiskSyncs(files);
     this.#reserve = new DiskReserve(files);
     this.#leaves = new LeafFolders(files, this.#syncs);
@@ -322,7 +332,7 @@ class OpenFileContent implements FileContent {
     try {
       const stored = await store(place);
       await writing(this.#syncs.folder(leafFolder(place)));
-      if (!this.#sessions.isInPlace()) throw takenForDead(this.#sessions.kind);
+      if (!this.#sessions.isInPlace()) throw this.#takenForDead();
       if (this.#isOver) throw new ContentClosedError();
       this.#waiting.begin(place.number);
       return stored;
@@ -333,6 +343,16 @@ class OpenFileContent implements FileContent {
     } finally {
       this.#unfinished.delete(place.number);
     }
+  }
+
+  /** A process whose session lives by a lease begins another one; a socket is lost for good. */
+  #takenForDead(): Error {
+    if (this.#sessions.kind === 'lease') {
+      this.#onSessionLost();
+      return new ContentSessionLostError();
+    }
+    const message = 'Another process has taken this one for dead: it may delete what is stored.';
+    return new ContentWriteError(message, { isFull: false });
   }
 
   async #removeFailed(place: ExtentPlace): Promise<void> {
@@ -444,11 +464,4 @@ function existing(id: ExtentId): ExtentPlace {
   const place = placeOf(id);
   if (place === undefined) throw new ExtentMissingError(id);
   return place;
-}
-
-/** A process whose session lives by a lease begins another one; a socket is lost for good. */
-function takenForDead(kind: Liveness['kind']): Error {
-  if (kind === 'lease') return new ContentSessionLostError();
-  const message = 'Another process has taken this one for dead: it may delete what is stored.';
-  return new ContentWriteError(message, { isFull: false });
 }
