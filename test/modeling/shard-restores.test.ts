@@ -5,9 +5,11 @@ import {
   ShardTakenError,
   splitRange,
 } from '../../src/modeling/patterns/shard-map/index.js';
+import type { Row } from '../../src/modeling/index.js';
 import { isContent } from '../../src/modeling/patterns/shard-map/shown-rows.js';
 import type {
   BackupStore,
+  Operation,
   RestoreProgress,
 } from '../../src/modeling/patterns/shard-map-manager/index.js';
 import {
@@ -79,6 +81,31 @@ async function restoredInPart(world: Emptied, name: string): Promise<void> {
   await assert.rejects(dying.backups.restore(world.store, name), /killed/);
   assert.notDeepEqual(world.shards.rows('south', 'orders').all, []);
 }
+
+/** South is lost while programs go on, and has a part of the backup. */
+async function lostAndRestoredInPart(world: Emptied): Promise<void> {
+  const south = world.shards.rows('south', 'orders');
+  await world.manager().detach('south');
+  south.apply(south.all.map((row) => ({ kind: 'delete', key: row, etag: '*' })));
+  await restoredInPart(world, world.names[0]);
+}
+
+/** In the control table, of a restore that has not ended. */
+function restoreRow(shard: ShardName): Row {
+  return {
+    partitionKey: '!shard-manager',
+    rowKey: `restore_${shard}`,
+    properties: {
+      EntityType: { type: 'String', value: 'ShardManager' },
+      Backup: { type: 'String', value: `${shard}/x/` },
+    },
+  };
+}
+
+const halfRestored = {
+  name: 'ManagerError',
+  message: /has a part of the backup.*restore it again with resume.*then attach it/,
+};
 
 const notEnded = { name: 'ManagerError', message: /has not ended: restore it again with resume/ };
 
@@ -152,21 +179,75 @@ describe('a shard that is being restored', () => {
     const { id } = await (await opened()).operations.begin(away, { title: 'away' });
     shards.restore('south', 'orders', new MemoryRows());
     await restoredInPart(world, names[0]);
-    const refused = {
-      name: 'ManagerError',
-      message: /'south' has a part of the backup.*restore it again with resume.*then attach it/,
-    };
     const { operations } = await opened();
-    await assert.rejects(operations.run(id), refused);
+    await assert.rejects(operations.run(id), halfRestored);
     assert.equal((await manager().operation(id))?.status, 'stopped');
     assert.deepEqual(shards.rows('west', 'orders').all.filter(isContent), []);
     await operations.cancel(id);
-    await assert.rejects(operations.begin(away, { title: 'again' }), refused);
+    await assert.rejects(operations.begin(away, { title: 'again' }), halfRestored);
     assert.equal((await manager().operations()).length, 1);
     await manager().backups.restore(store, names[0], { resume: true });
     await attach(world);
     const last = await operations.begin(away, { title: 'at last' });
     assert.equal((await operations.run(last.id)).status, 'completed');
+    assert.deepEqual(await amounts(world), [1, 5]);
+  });
+
+  it('has nothing handed over by an operation during which it was lost', async () => {
+    const world = await emptied();
+    const { store, manager, names } = world;
+    await manager().backups.restore(store, names[0]);
+    await attach(world);
+    let isCopying = false;
+    let lost: Promise<void> | undefined;
+    const overtaken = manager((port) =>
+      wrappedMethods(port, async (method, send) => {
+        const isOfShard = port instanceof MemoryTable && port.table === 'orders';
+        if (isCopying && isOfShard && method === 'write') {
+          await (lost ??= lostAndRestoredInPart(world));
+        }
+        return send();
+      }),
+    );
+    const { operations } = await overtaken.open('orders', orderSchema);
+    const { id } = await operations.begin(moveShard('south', 'west'), { title: 'away' });
+    const onProgress = ({ step }: Operation): void => {
+      isCopying = step === 'copying';
+    };
+    await assert.rejects(operations.run(id, { onProgress }), halfRestored);
+    const { map } = await manager().open('orders', orderSchema);
+    assert.equal((await map.state()).phase, 'copying');
+    await manager().backups.restore(store, names[0], { resume: true });
+    assert.equal((await operations.run(id)).status, 'completed');
+    await attach(world);
+    assert.deepEqual(await amounts(world), [1, 5]);
+  });
+
+  it('neither gives nor gets partitions of an operation that is taken back', async () => {
+    const world = await emptied();
+    const { shards, store, manager, names } = world;
+    await manager().backups.restore(store, names[0]);
+    await attach(world);
+    const { map, operations } = await manager().open('orders', orderSchema);
+    const { id } = await operations.begin(moveShard('south', 'west'), { title: 'away' });
+    const onProgress = ({ step, partitions }: Operation): void => {
+      if (step === 'handing-over' && partitions > 0) throw new Error('stopped');
+    };
+    await assert.rejects(operations.run(id, { onProgress }), /stopped/);
+    const stays = async (): Promise<void> => {
+      await assert.rejects(operations.cancel(id), halfRestored);
+      assert.equal((await manager().operation(id))?.status, 'stopped');
+      assert.equal((await map.state()).phase, 'handed-over');
+    };
+    const west = restoreRow('west');
+    shards.control.apply([{ kind: 'insert', row: west }]);
+    await stays();
+    shards.control.apply([{ kind: 'delete', key: west, etag: '*' }]);
+    await lostAndRestoredInPart(world);
+    await stays();
+    await manager().backups.restore(store, names[0], { resume: true });
+    assert.equal((await operations.cancel(id)).status, 'cancelled');
+    await attach(world);
     assert.deepEqual(await amounts(world), [1, 5]);
   });
 
@@ -367,14 +448,7 @@ describe('a shard that is being restored', () => {
 
   it('is forgotten with its restore when it is dropped', async () => {
     const { shards, manager } = await emptied();
-    const row = {
-      partitionKey: '!shard-manager',
-      rowKey: 'restore_west',
-      properties: {
-        EntityType: { type: 'String', value: 'ShardManager' },
-        Backup: { type: 'String', value: 'west/x/' },
-      },
-    } as const;
+    const row = restoreRow('west');
     shards.control.apply([{ kind: 'insert', row }]);
     await manager().detach('west');
     const map = await manager().open('orders', orderSchema);

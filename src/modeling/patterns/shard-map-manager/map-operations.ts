@@ -117,8 +117,9 @@ export class MapOperations {
    * Runs an operation to its end, from where it was left; one that has ended is returned as it is.
    * An error that stops it is thrown and noted, and the next run goes on. An operation that was
    * cancelled meanwhile is taken back. With `mode` closed, an operation whose copies differ stops
-   * with `OperationError`. One whose partitions leave a shard into which a restore has begun
-   * meanwhile stops before its next step, with `ManagerError`: the shard has a part of its rows.
+   * with `OperationError`. One whose partitions leave or reach a shard into which a restore has
+   * begun meanwhile stops before its next step, with `ManagerError`: the shard has a part of its
+   * rows, or gets those of the backup over newer ones.
    */
   async run(id: string, options: RunOptions = {}): Promise<Operation> {
     const found = operationOf(await this.#read(id));
@@ -139,7 +140,9 @@ export class MapOperations {
 
   /**
    * Takes an operation back, with everything written since; a run of another program ends with it.
-   * Resumed by another call, or by `run`. Throws `OperationError` for one that has gone through.
+   * Resumed by another call, or by `run`. Throws `OperationError` for one that has gone through,
+   * and `ManagerError` for one that has begun to hand partitions over while a restore into one of
+   * its shards has not ended: end that first.
    */
   async cancel(id: string): Promise<Operation> {
     const { map } = this.#options;
@@ -148,11 +151,13 @@ export class MapOperations {
       await this.#takeBack(id);
       return found;
     }
-    if (isFinished(await map.state(), id) || found.status === 'completed') {
+    const state = await map.state();
+    if (isFinished(state, id) || found.status === 'completed') {
       throw new OperationError(
         `the operation ${id} has gone through; begin one that moves things back`,
       );
     }
+    if (isUnderWay(state, id)) await this.#requireReturnable(state);
     await this.#change(id, { status: 'cancelling' });
     await this.#takeBack(id);
     if (isFinished(await map.state(), id)) {
@@ -191,6 +196,7 @@ export class MapOperations {
     for (;;) {
       const state = await map.state();
       if (!isUnderWay(state, id)) return;
+      await this.#requireReturnable(state);
       try {
         await map.rollBack({ operation: id });
       } catch (error) {
@@ -207,6 +213,8 @@ export class MapOperations {
       name: OperationStep,
       work: (walk: WalkOptions) => Promise<ShardReport | MapState>,
     ): Promise<ShardReport | MapState> => {
+      // Each time: a restore may have begun while the step before went on.
+      await this.#requireWhole(await map.state());
       const log = new ProgressLog(async (partitions) => {
         options.onProgress?.(await this.#change(id, { step: name, partitions }));
       });
@@ -228,7 +236,6 @@ export class MapOperations {
       if (found.status === 'cancelling' && !isFinished(state, id)) return this.cancel(id);
       try {
         if (isUnderWay(state, id)) {
-          await this.#requireWhole(state);
           if (state.phase === 'copying') await this.#move(mode, step);
           else if (state.phase === 'handing-back') return await this.cancel(id);
           else await step('handing-over', (walk) => map.cutOver(walk));
@@ -278,10 +285,17 @@ export class MapOperations {
     });
   }
 
-  /** Throws `ManagerError` while a shard that partitions leave has a part of its rows. */
+  /** Throws `ManagerError` while a restore into a shard that partitions leave or reach goes on. */
   async #requireWhole(state: MapState): Promise<void> {
-    if (state.phase !== 'copying' && state.phase !== 'handing-over') return;
-    await refuseAnyRestoring(this.#options.rows, losingShards(state.routing, state.target));
+    if (state.phase === 'settled') return;
+    const { routing, target } = state;
+    const shards = [...losingShards(routing, target), ...losingShards(target, routing)];
+    await refuseAnyRestoring(this.#options.rows, shards);
+  }
+
+  /** As `#requireWhole`, unless all partitions are where they were and stay there. */
+  async #requireReturnable(state: MapState): Promise<void> {
+    if (state.phase !== 'copying') await this.#requireWhole(state);
   }
 
   async #requireOnline(target: ShardRouting): Promise<void> {
