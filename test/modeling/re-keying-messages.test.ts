@@ -205,6 +205,7 @@ describe('announcements that leave moves out', () => {
     assert.deepEqual(await feed('new', 'city_Oslo'), [
       'replaced 000002_contoso',
       'replaced 000003_contoso',
+      'deleted 000003_contoso',
       'replaced 000001_contoso',
     ]);
   });

@@ -7,7 +7,7 @@ import type { CreateOf, KeyOf, ReadOf } from '../../definition/shapes.js';
 import type { RowKey, StoredRow } from '../../rows/row.js';
 import { isConflictOrLost } from '../../table/contention.js';
 import { DefinitionError, ModelError } from '../../table/errors.js';
-import type { TableGateway } from '../../table/gateway.js';
+import type { RowWrite, TableGateway } from '../../table/gateway.js';
 import { writeIf } from '../../table/conditional-write.js';
 import { asMove } from '../../table/moving-table.js';
 import type { ReadState } from '../moves/followed-state.js';
@@ -267,10 +267,11 @@ export class ReKeying<O extends AnyDefinition, N extends AnyDefinition, A> {
     if (given === undefined || kept === undefined) throw new ModelError('there are two sides');
     const remove: RowWork = async ({ row, state }) => {
       if (isOpen(state.side, state.epoch)) throw new ModelError('the row is no copy of an entity');
-      return this.#delete(state.side, row, state.etag);
+      return this.#delete(state.side, asMove(deleteOf(row, state.etag)));
     };
+    // No step of the move: a program deleted the entity, and no feed has told that its row is gone.
     const removeGone: RowWork = async ({ row, state }) =>
-      state.content.entityRow === undefined && this.#delete(state.side, row, state.etag);
+      state.content.entityRow === undefined && this.#delete(state.side, deleteOf(row, state.etag));
     const walks: readonly Walk[] = [
       { side: given, work: remove },
       { side: kept, work: removeGone },
@@ -422,11 +423,13 @@ export class ReKeying<O extends AnyDefinition, N extends AnyDefinition, A> {
     return control;
   }
 
-  #delete(side: Side, key: RowKey, etag = ''): Promise<boolean> {
-    const { partitionKey, rowKey } = key;
-    const row = { partitionKey, rowKey };
-    return writeIf(this.#sides[side].table, asMove({ kind: 'delete', key: row, etag }));
+  #delete(side: Side, write: RowWrite): Promise<boolean> {
+    return writeIf(this.#sides[side].table, write);
   }
+}
+
+function deleteOf({ partitionKey, rowKey }: RowKey, etag = ''): RowWrite {
+  return { kind: 'delete', key: { partitionKey, rowKey }, etag };
 }
 
 function beyond(phase: Phase): readonly Phase[] {
