@@ -5,7 +5,7 @@ import {
   ShardTakenError,
   splitRange,
 } from '../../src/modeling/patterns/shard-map/index.js';
-import type { Row } from '../../src/modeling/index.js';
+import { RequestError, type Row } from '../../src/modeling/index.js';
 import { isContent } from '../../src/modeling/patterns/shard-map/shown-rows.js';
 import type {
   BackupStore,
@@ -442,6 +442,27 @@ describe('a shard that is being restored', () => {
       }),
     );
     await twice.backups.restore(world.store, world.names[0]);
+    await attach(world);
+    assert.deepEqual(await amounts(world), [1, 5]);
+  });
+
+  it('is restored though the look at its restore fails for a moment', async () => {
+    const world = await emptied(300);
+    let isWriting = false;
+    let failures = 0;
+    const flaky = world.manager((port) =>
+      wrappedMethods(port, async (method, send, given) => {
+        const isLook = isWriting && method === 'get' && JSON.stringify(given).includes('restore_');
+        if (isLook && (failures += 1) === 1) {
+          throw new RequestError('503', { status: 503, code: 'ServerBusy' });
+        }
+        const isOfShard = port instanceof MemoryTable && port.table === 'orders';
+        if (isOfShard && method === 'transact') isWriting = true;
+        return send();
+      }),
+    );
+    await flaky.backups.restore(world.store, world.names[0]);
+    assert.ok(failures > 1);
     await attach(world);
     assert.deepEqual(await amounts(world), [1, 5]);
   });

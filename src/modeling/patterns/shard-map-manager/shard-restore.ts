@@ -253,7 +253,8 @@ function ownTable(
   const look = async (): Promise<void> => {
     stop.signal.throwIfAborted();
     await requireRun(rows, run).catch((error: unknown) => {
-      stop.abort(error);
+      // Another error of the look is one of the request, which is sent again where that may help.
+      if (error instanceof ManagerError) stop.abort(error);
       throw error;
     });
   };
