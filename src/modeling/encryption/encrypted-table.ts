@@ -143,14 +143,17 @@ export class EncryptedTable implements TableGateway {
     return results.map(({ etag }) => ({ etag }));
   }
 
-  /** Calls no key, and so encrypts nothing. */
+  /**
+   * Calls no key, and so encrypts nothing: what depends on the size of encrypted values is left to
+   * `transact`.
+   */
   async check(writes: readonly RowWrite[]): Promise<void> {
     for (const write of writes) {
       if (write.kind === 'delete') continue;
       if (write.kind === 'merge' || write.kind === 'upsert-merge') this.#refuseMerge(write.row);
       refuseReserved(write.row);
     }
-    await this.#inner.check?.(writes.map(withoutMarks));
+    await this.#inner.check?.(writes.map((write) => this.#withoutEncrypted(write)));
   }
 
   async page(query: RowQuery): Promise<RowPage> {
@@ -245,6 +248,17 @@ export class EncryptedTable implements TableGateway {
       : { kind: write.kind, row };
   }
 
+  /** The write of what the table beneath gets as it is. */
+  #withoutEncrypted(write: RowWrite): RowWrite {
+    if (write.kind === 'delete') return write;
+    const { encrypt: _, ...row } = write.row;
+    const encrypted = this.#algorithmsOf(write.row);
+    const plain = Object.entries(row.properties).filter(
+      ([name]) => !Object.hasOwn(encrypted, name),
+    );
+    return { ...write, row: { ...row, properties: Object.fromEntries(plain) } };
+  }
+
   #refuseMerge(row: Row): void {
     const names = [...(row.encrypt ?? []), ...Object.keys(this.#algorithmsOf(row))];
     if (names.length === 0) return;
@@ -291,13 +305,6 @@ function refuseReserved({ properties }: Row): void {
   );
   if (reserved === undefined) return;
   throw new EncryptionError(`A property cannot be named ${reserved}: encryption uses the name`);
-}
-
-/** The write without the names of what is encrypted, as the table beneath gets it. */
-function withoutMarks(write: RowWrite): RowWrite {
-  if (write.kind === 'delete') return write;
-  const { encrypt: _, ...row } = write.row;
-  return { ...write, row };
 }
 
 function describe({ partitionKey, rowKey }: RowKey): string {
