@@ -490,6 +490,20 @@ describe('one to one', () => {
     assert.deepEqual(table.rows.all, before);
   });
 
+  it('stays while a row of another type has the key of its detail in another partition', async () => {
+    const table = new MemoryTable(new MemoryRows());
+    const photos = photosOf(table, table);
+    await photos.insert(main, { region: 'East', id: 1, address: 'x' });
+    const pair = await photos.get(main);
+    assert.ok(pair);
+    const properties = { EntityType: { type: 'String', value: 'Locker' } } as const;
+    const row = { ...codecOf(Photo).key(mainOf(main)), properties };
+    await table.write({ kind: 'upsert-replace', row });
+    const before = table.rows.all;
+    await assert.rejects(photos.delete(pair.main), /'000001'.* has a row of another type/);
+    assert.deepEqual(table.rows.all, before);
+  });
+
   it('is in the table of its gateway when another account has a table of that name', async () => {
     const { gateway: table } = await started.newTable();
     const { gateway: there } = await started.newTable();
@@ -555,7 +569,7 @@ describe('one to one', () => {
         );
       },
     });
-    assert.equal(requests.length, 8);
+    assert.equal(requests.length, 9);
   });
 
   it('deletes details whose rows have no room for the properties that they lack', async () => {

@@ -102,25 +102,23 @@ export class OneToOne<A extends AnyDefinition, B extends AnyDefinition> {
 
   /**
    * Deletes an entity that was read, and its detail in any version, also one that cannot be read.
-   * One transaction in one partition, after a point read of the detail's type; otherwise two
-   * deletes. Throws `ConditionFailedError` when another writer has changed the entity since, and in
-   * one partition `DecodeError` when a row of another type has the key of the detail; then nothing
-   * is deleted.
+   * A point read of the detail's type; then one transaction in one partition, otherwise two
+   * deletes. Throws `ConditionFailedError` when another writer has changed the entity since, and
+   * `DecodeError` when a row of another type has the key of the detail; then nothing is deleted.
    */
   async delete(main: Stored<ReadOf<A>>): Promise<void> {
     const { main: mainType, detail: detailType, mainTable, detailOf } = this.#options;
     const key = detailOf(main);
     const left = rowKeyOf(main);
     const right = key === undefined ? undefined : codecOf(detailType).key(key);
+    const hasDetail = right !== undefined && (await this.#hasDetail(right));
     if (key === undefined || right === undefined || !this.#isTogether(left, right)) {
       await this.mains.delete(main);
-      if (key !== undefined) await this.details.deleteIfExists(key);
+      if (key !== undefined && hasDetail) await this.details.deleteIfExists(key);
       return;
     }
     const writes = transaction(mainTable).delete(mainType, main);
-    if (await this.#hasDetail(right)) {
-      writes.delete(detailType, key, { ifMatch: 'any' });
-    }
+    if (hasDetail) writes.delete(detailType, key, { ifMatch: 'any' });
     await unwrapped(writes.run());
   }
 
