@@ -54,6 +54,7 @@ import { HiredEmployee, employeeKey, newEmployee, type EmployeeKey } from './sup
 import { impatientTimers } from './support/impatient-timers.js';
 import { MemoryRows, MemoryTable } from './support/memory-table.js';
 import { LostAnswers } from './support/lost-answers.js';
+import { wrappedMethods } from './support/wrapped-methods.js';
 import {
   messageCount,
   startQueueWorld,
@@ -687,6 +688,35 @@ describe('a change that a table refuses by itself', () => {
       await hire(outbox, { id: 7 });
       assert.equal(registryRows.all.length, 1);
     }
+  });
+});
+
+describe('an outbox over a registry of the program', () => {
+  it('checks and registers a partition once', async () => {
+    const calls: string[] = [];
+    const rows = new MemoryTable(new MemoryRows());
+    const table = wrappedMethods(withLargeValues(rows, {}), (name, send) => {
+      if (name === 'check') calls.push(name);
+      return send();
+    });
+    const register = (partitionKey: string): Promise<void> =>
+      Promise.resolve(void calls.push(partitionKey));
+    const outbox = outboxOf({ table, registry: { ...knownPartitions([]), register } });
+    for (const id of [1, 2, 3]) await hire(outbox, { id });
+    assert.deepEqual(calls, ['check', 'Sales']);
+  });
+
+  it('registers again what was not registered', async () => {
+    let attempts = 0;
+    const register = async (): Promise<void> => {
+      if ((attempts += 1) === 1) throw new Error('no network');
+    };
+    const table = new MemoryTable(new MemoryRows());
+    const outbox = outboxOf({ table, registry: { ...knownPartitions([]), register } });
+    await assert.rejects(hire(outbox, { id: 1 }), /no network/);
+    assert.deepEqual(table.rows.all, []);
+    for (const id of [1, 2]) await hire(outbox, { id });
+    assert.equal(attempts, 2);
   });
 });
 

@@ -31,6 +31,9 @@ export interface OutboxOptions {
   readonly randomness?: Randomness;
 }
 
+/** Registered partitions that an outbox remembers. */
+const rememberedMax = 10_000;
+
 /** A message that is not stored yet. Its write belongs into the transaction of the change. */
 export interface OutboxMessage {
   /** The id of the intent, the same in every delivery. */
@@ -50,6 +53,7 @@ export class Outbox {
   readonly #clock: Clock;
   readonly #randomness: Randomness;
   readonly #hints = new SharedRuns();
+  readonly #registered = new Set<string>();
   #lastTicks = 0n;
 
   constructor(options: OutboxOptions) {
@@ -77,7 +81,7 @@ export class Outbox {
 
   /**
    * One entity group transaction of the writes and the messages, in this order; before it one
-   * insert into the registry when this process uses the partition for the first time; after it one
+   * insert into the registry when this outbox uses the partition for the first time; after it one
    * put of a hint, which changes of the partition that end during another such put share. Writes
    * and messages are at most 100, of one partition. Returns the results of `writes`.
    *
@@ -113,10 +117,11 @@ export class Outbox {
 
   /** What the table refuses by itself registers nothing. */
   async #register(partitionKey: string, writes: readonly RowWrite[]): Promise<void> {
-    const { registry } = this.#options;
-    if (registry.has?.(partitionKey) === true) return;
+    if (this.#registered.has(partitionKey)) return;
     await this.table.check?.(writes);
-    await registry.register(partitionKey);
+    await this.#options.registry.register(partitionKey);
+    if (this.#registered.size >= rememberedMax) this.#registered.clear();
+    this.#registered.add(partitionKey);
   }
 
   /**

@@ -10,11 +10,9 @@ import { allRows } from '../../table/all-rows.js';
 export interface OutboxRegistry {
   /**
    * Resolves when `partitions` will permanently include the partition. Called before its first
-   * message.
+   * message; each outbox remembers up to 10,000 for which it has resolved.
    */
   register(partitionKey: string): Promise<void>;
-  /** Whether this process knows that `register` has nothing to do; never when absent. */
-  has?(partitionKey: string): boolean;
   /** Every registered partition, at least once. */
   partitions(): AsyncIterable<string>;
 }
@@ -30,13 +28,9 @@ export interface TableRegistryOptions {
   readonly partitionPrefix?: string;
 }
 
-/** Registered partitions that a process caches. */
-const rememberedMax = 10_000;
-
 /**
- * A registry in a table: one row per partition, never deleted. `register` sends one insert when
- * this process registers the partition for the first time, then nothing; `partitions` sends one
- * range read per bucket, or per 1,000 partitions.
+ * A registry in a table: one row per partition, never deleted. `register` sends one insert;
+ * `partitions` sends one range read per bucket, or per 1,000 partitions.
  *
  *   PartitionKey  <table>_<bucket>      RowKey  the partition
  */
@@ -46,20 +40,15 @@ export function tableRegistryOf(
   { buckets = 16, partitionPrefix = `${table}_` }: TableRegistryOptions = {},
 ): OutboxRegistry {
   const bucketKey = (bucket: number) => `${partitionPrefix}${String(bucket).padStart(4, '0')}`;
-  const remembered = new Set<string>();
   return {
     async register(rowKey) {
-      if (remembered.has(rowKey)) return;
       const partitionKey = bucketKey(bucketOf(rowKey, buckets));
       try {
         await registry.write({ kind: 'insert', row: { partitionKey, rowKey, properties: {} } });
       } catch (error) {
         if (!(error instanceof EntityExistsError)) throw error;
       }
-      if (remembered.size >= rememberedMax) remembered.clear();
-      remembered.add(rowKey);
     },
-    has: (partitionKey) => remembered.has(partitionKey),
     async *partitions() {
       for (let bucket = 0; bucket < buckets; bucket += 1) {
         const query = { partitionKey: bucketKey(bucket), select: ['RowKey'] };
@@ -79,7 +68,6 @@ export function knownPartitions(partitionKeys: Iterable<string>): OutboxRegistry
       }
       await Promise.resolve();
     },
-    has: (partitionKey) => known.has(partitionKey),
     async *partitions() {
       yield* known;
     },
