@@ -16,6 +16,8 @@ import {
 } from '../../src/modeling/index.js';
 import { withEncryption } from '../../src/modeling/encryption/encrypted-table.js';
 import { keyRing } from '../../src/modeling/encryption/key-wrapper.js';
+import { readOnly } from '../../src/modeling/patterns/contexts/index.js';
+import { BucketGateway } from '../../src/modeling/patterns/high-volume-delete/bucket-gateway.js';
 import { openModel } from '../../src/modeling/model/index.js';
 import { samePartition, withIndexes } from '../../src/modeling/patterns/indexes/index.js';
 import { withLargeValues } from '../../src/modeling/patterns/large-entities/index.js';
@@ -661,6 +663,7 @@ describe('a change that a table refuses by itself', () => {
   });
   const many = Array.from({ length: 60 }, (_, id) => insertOf({ id }));
   const memory = () => new MemoryTable(new MemoryRows());
+  const ofLarge = () => withLargeValues(memory(), { compression: 'identity' });
 
   it('registers no partition, however the table is wrapped', async () => {
     const refused: readonly (readonly [
@@ -674,7 +677,8 @@ describe('a change that a table refuses by itself', () => {
         [secret],
         /cannot be merged/,
       ],
-      [withLargeValues(memory(), { compression: 'identity' }), [large], { name: 'TooLargeError' }],
+      [ofLarge(), [large], { name: 'TooLargeError' }],
+      [new BucketGateway(ofLarge(), () => Promise.resolve()), [large], { name: 'TooLargeError' }],
       [openModel({ table: memory(), entities: { indexed } }).table, many, /transaction/],
     ];
     for (const [table, writes, reason] of refused) {
@@ -688,6 +692,16 @@ describe('a change that a table refuses by itself', () => {
       await hire(outbox, { id: 7 });
       assert.equal(registryRows.all.length, 1);
     }
+  });
+});
+
+describe('an outbox over a table that is only read', () => {
+  it('registers no partition', async () => {
+    const registryRows = new MemoryRows();
+    const registry = tableRegistryOf(new MemoryTable(registryRows), 'some');
+    const outbox = outboxOf({ table: readOnly(new MemoryTable(new MemoryRows())), registry });
+    await assert.rejects(hire(outbox), { name: 'ReadOnlyContextError' });
+    assert.deepEqual(registryRows.all, []);
   });
 });
 

@@ -19,5 +19,6 @@ export function readOnly(table: TableGateway): TableGateway {
     page: (query) => table.page(query),
     write: refuse,
     transact: refuse,
+    check: refuse,
   };
 }

@@ -52,6 +52,10 @@ export class BucketGateway implements TableGateway {
     return this.#creating(writes, () => this.#table.transact(writes));
   }
 
+  async check(writes: readonly RowWrite[]): Promise<void> {
+    await orWhenMissing(this.#table.check?.(writes) ?? Promise.resolve(), undefined);
+  }
+
   page(query: RowQuery): Promise<RowPage> {
     return orWhenMissing(this.#table.page(query), { rows: [] });
   }
