@@ -1,24 +1,27 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
-import { setTimeout as pause } from 'node:timers/promises';
+import { setImmediate as turn, setTimeout as pause } from 'node:timers/promises';
 import { openPartitions } from '../../src/app/open-partitions.js';
 import { Partitions } from '../../src/app/partition-control.js';
 import { settingsOf } from '../../src/app/settings.js';
 import { deferred } from '../../src/base/async/deferred.js';
+import { systemTimers } from '../../src/base/async/timers.js';
 import { manualClock } from '../../src/base/clock.js';
 import { silentLogger } from '../../src/http/exchange/logger.js';
 import { partitionPrefix } from '../../src/kv/partition-prefix.js';
 import { appendString } from '../../src/kv/tuple.js';
 import type { MoveStep } from '../../src/partition/rows.js';
+import { manualTimers } from '../support/manual-timers.js';
 import { operationsOver } from './composed-stores.js';
 
 const keysCount = 1_500;
 const prefix = partitionPrefix('table', 'account', 1, 'p');
 
 /** Stores in memory, between which a range moves whose process has died behind the copy. */
-async function moving() {
+async function moving(timers = systemTimers) {
   const clock = manualClock();
-  const given = { inMemory: true, stores: { b: { inMemory: true } }, clock, logger: silentLogger };
+  const stores = { b: { inMemory: true } };
+  const given = { inMemory: true, stores, clock, timers, logger: silentLogger };
   const settings = settingsOf(given);
   const open = await openPartitions({ ...settings, stores: settings.stores ?? {} }, 'exclusive');
   const value = Buffer.from('value');
@@ -77,3 +80,23 @@ void it(
     await open.close();
   },
 );
+
+void it('the cancellation of a move ends although its target is silent', hangs, async (t) => {
+  const timers = manualTimers();
+  const { open, operation } = await moving(timers);
+  const control = new Partitions(open);
+  const mocked = t.mock.method(open.members.named('b'), 'get', () => new Promise(() => undefined));
+  const { job } = await control.cancel(operation);
+  let found = await control.job(job);
+  while (found?.state === 'running' && !t.signal.aborted) {
+    timers.fire();
+    await turn();
+    found = await control.job(job);
+  }
+  assert.deepEqual([found?.state, found?.result], ['done', { cancelled: true }], found?.problem);
+  const left = await open.catalogue.operation(operation);
+  assert.equal(left?.row.kind === 'move' && left.row.step, 'cancel', 'the target is emptied later');
+  mocked.mock.restore();
+  assert.equal(await open.operationRunner.operations.carryOut(operation), 'cancelled');
+  await open.close();
+});

@@ -6,12 +6,13 @@ import { equalBytes } from '../../src/base/bytes.js';
 import { manualClock } from '../../src/base/clock.js';
 import { systemRandomness } from '../../src/base/randomness.js';
 import { openMemoryStore } from '../../src/engines/memory/store.js';
+import { StoreUnavailableError } from '../../src/kv/errors.js';
 import { partitionPrefix } from '../../src/kv/partition-prefix.js';
 import type { CommitBatch } from '../../src/kv/store.js';
 import { appendString } from '../../src/kv/tuple.js';
 import { addMember, admitMembers } from '../../src/partition/admission.js';
 import { Catalogue } from '../../src/partition/catalogue.js';
-import { guardKey, memberKey, rangeKey } from '../../src/partition/keys.js';
+import { guardKey, memberKey, operationKey, rangeKey } from '../../src/partition/keys.js';
 import type { Members } from '../../src/partition/members.js';
 import { markLost, MembershipError } from '../../src/partition/membership.js';
 import { removeLostStore } from '../../src/partition/operations/lost-store.js';
@@ -248,6 +249,27 @@ void describe('a store that is lost for good', () => {
     assert.equal(await catalogue.operation(operation), undefined);
     assert.equal(await each.storeOf(at), 's0');
     assert.match(String((await each.home.get(guardKey(each.range)))?.value), /serving/);
+  });
+
+  void it('stays while the home store does not take the cancellation, and says so', async (t) => {
+    const each = await world();
+    const operation = await each.leftAt('catch up', 's1');
+    const { home, catalogue } = each;
+    const commit = home.commit.bind(home);
+    let refusals = 0;
+    const mocked = t.mock.method(home, 'commit', (batch: CommitBatch) => {
+      if (!batch.puts.some(({ key }) => equalBytes(key, operationKey(operation)))) {
+        return commit(batch);
+      }
+      refusals += 1;
+      assert.ok(refusals < 3, 'it tries again and again');
+      throw new StoreUnavailableError('The home store is away.');
+    });
+    await assert.rejects(each.remove(), /^StoreUnavailableError: The home store is away/);
+    assert.deepEqual(await namesOf(each), ['s0', 's1', 's2']);
+    mocked.mock.restore();
+    assert.ok(await each.remove());
+    assert.equal(await catalogue.operation(operation), undefined);
   });
 
   void it('is not asked when another place answers for it', async () => {

@@ -23,12 +23,16 @@ import { Catalogue } from '../../src/partition/catalogue.js';
 import { guardKey } from '../../src/partition/keys.js';
 import { Members, StoreNotOpenError } from '../../src/partition/members.js';
 import { changeStore, removeMember } from '../../src/partition/membership.js';
+import { removeLostStore } from '../../src/partition/operations/lost-store.js';
 import { OperationRunner } from '../../src/partition/operations/operation-runner.js';
 import { AnotherPlaceError, MoveMismatchError } from '../../src/partition/operations/tools.js';
 import { decodeGuardRow, type MoveStep } from '../../src/partition/rows.js';
 import { openPartitionedStore } from '../../src/partition/store.js';
 import { manualTimers, type ManualTimers } from '../support/manual-timers.js';
 import { addedAs, admitted, leaving, membersOf, operationsOver } from './composed-stores.js';
+
+// Waiting for the work of an operation that has no end never ends.
+const hangs = { timeout: 20_000 };
 
 async function world(onError: (error: unknown) => void = (error) => assert.fail(String(error))) {
   const clock = manualClock();
@@ -308,6 +312,37 @@ void describe('an operation that has ended', () => {
     assert.equal(runner.failure(operation), undefined);
     await store.close();
   });
+
+  void it(
+    'is told, and not waited for, where its work waits for a lost store',
+    hangs,
+    async (t) => {
+      const { store, catalogue, members, clock, operation } = await failingMove();
+      const timers = manualTimers();
+      const onFailed = (_: number, error: unknown) => assert.fail(String(error));
+      const runner = new OperationRunner({ catalogue, members, clock, timers, onFailed });
+      const { promise: isReached, resolve: reached } = deferred();
+      t.mock.method(members.named('s1'), 'fence', () => {
+        reached();
+        return new Promise(() => undefined);
+      });
+      const state = { isOver: false };
+      const carriedOut = runner.carriedOut.carryOut(operation);
+      await isReached;
+      const operations = operationsOver(members, clock);
+      assert.ok(await removeLostStore({ catalogue, operations, timers: holdingTimers }, 's1'));
+      const ends = Promise.all([runner.ended(operation), carriedOut]).finally(() => {
+        state.isOver = true;
+      });
+      while (!state.isOver && !t.signal.aborted) {
+        timers.fire();
+        await turn();
+      }
+      assert.ok(state.isOver, 'it still waits');
+      assert.deepEqual(await ends, [{ state: 'cancelled' }, 'cancelled']);
+      await store.close();
+    },
+  );
 
   void it('has failed where this process has given it up', async (t) => {
     const { store, catalogue, members, runner, operation, run, told } = await failingMove();

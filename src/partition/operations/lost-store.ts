@@ -22,10 +22,14 @@ export async function removeLostStore(tools: LostStoreTools, name: string): Prom
   const { catalogue, operations, timers } = tools;
   const cancelled = async (operation: number): Promise<void> => {
     try {
+      // The time is for all of the cancellation, also for what its source deletes.
       await answered(operations.cancel(operation), { store: name, timers, isWrite: true });
     } catch (error) {
-      // The store is silent. The move is cancelled all the same, and ended below without the store.
       if (!(error instanceof StoreUnavailableError)) throw error;
+      // A store of the move is silent or slow: it is cancelled, and ended below without the lost
+      // store. Unless the home store was: then nothing is cancelled.
+      const left = await catalogue.operation(operation);
+      if (left !== undefined && mayGive(left.row, name)) throw error;
     }
   };
   do {

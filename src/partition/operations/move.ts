@@ -6,6 +6,7 @@ import type { Check, KeyRange, Put } from '../../kv/store.js';
 import { dirtyRows, guardKey, mapKey, progressKey, rangeKey } from '../keys.js';
 import { isMember } from '../membership.js';
 import { dataOf } from '../range-map.js';
+import { answered } from '../reach.js';
 import {
   encodeMapRow,
   encodeRangeRow,
@@ -136,8 +137,9 @@ export class Mover {
    */
   async #take(name: string): Promise<void> {
     if (this.#taken.has(name)) return;
-    const { members } = this.#tools;
-    if (!(await isMember(members, name))) throw new AnotherPlaceError(this.#held.row.id, name);
+    const { members, timers } = this.#tools;
+    const isSame = await answered(isMember(members, name), { store: name, timers });
+    if (!isSame) throw new AnotherPlaceError(this.#held.row.id, name);
     const guard = await takeGuard(members.named(name), this.#range.id, this.#held);
     // A process that was late may have taken the guard of a later operation. This write fails then.
     if (guard !== undefined) await this.#held.advance(this.#held.row);

@@ -1,7 +1,7 @@
+import { endsWithin } from '../../base/async/deadline.js';
 import type { Timer, Timers } from '../../base/async/timers.js';
 import { nextTurn } from '../../base/async/turns.js';
 import type { Clock } from '../../base/clock.js';
-import { unreachable } from '../../base/invariant.js';
 import { StoreClosedError, StoreUnavailableError } from '../../kv/errors.js';
 import type { Catalogue } from '../catalogue.js';
 import type { PartitionCounters } from '../counters.js';
@@ -9,6 +9,7 @@ import type { Members } from '../members.js';
 import type { MoveEnd } from './move.js';
 import { isLack } from './lack.js';
 import { Operations, type RangeOperations, type Refusal } from './operations.js';
+import { outcomeOf } from './outcome.js';
 import { remember } from './remember.js';
 import { Rests } from './rests.js';
 import { GivenUpError, TakenOverError } from './tools.js';
@@ -20,6 +21,8 @@ import type { MoveRow, MoveStep, OperationRow, RangeRow } from '../rows.js';
 const lookMs = 5_000;
 /** The same while a store is emptied, and at most. */
 const drainLookMs = 250;
+/** The end of an operation that has left the catalogue is noted in this time, in milliseconds. */
+const noteMs = 2_000;
 /** A range that could not leave a store is tried again after this time, in milliseconds. */
 const stuckRestMs = 60_000;
 /** Entries of a page of a copy, at most: reading and writing one takes a few milliseconds. */
@@ -142,8 +145,8 @@ export class OperationRunner {
       beginMove: (range, target) => this.operations.beginMove(range, target),
       carryOut: async (operation) => {
         this.run(operation);
-        await this.#works.get(operation);
-        const end = this.end(operation)?.state;
+        const hasWorked = await this.#worked(operation);
+        const end = (hasWorked ? this.end(operation) : await this.ended(operation))?.state;
         return end === 'done' || end === 'cancelled' ? end : undefined;
       },
     };
@@ -232,31 +235,29 @@ export class OperationRunner {
    * ended it, the map tells how. Undefined for one that was never carried out here.
    */
   async ended(operation: number): Promise<End | undefined> {
-    await this.#works.get(operation);
+    const work = this.#works.get(operation);
+    const { timers } = this.#options;
+    // Work that waits for a store which was taken out as lost has no end.
+    if (work !== undefined) await endsWithin(work, { limitMs: noteMs, timers });
     const end = this.end(operation);
     const row = this.#rows.get(operation);
     const isKnown = end !== undefined && end.state !== 'another';
-    return isKnown || row === undefined ? end : { state: await this.#outcome(row) };
+    return isKnown || row === undefined
+      ? end
+      : { state: await outcomeOf(this.#options.catalogue, row) };
   }
 
-  /** How an operation has ended that another process has ended. */
-  async #outcome(row: OperationRow): Promise<MoveEnd | 'another'> {
-    switch (row.kind) {
-      case 'split':
-      case 'merge':
-        // Nobody can cancel one.
-        return 'done';
-      case 'move': {
-        const store = (await this.#options.catalogue.range(row.range))?.row.store;
-        if (store === row.target) return 'done';
-        return store === row.source && row.step !== 'discard' ? 'cancelled' : 'another';
-      }
-      case 'backup':
-      case 'restore':
-        return 'another';
-      default:
-        return unreachable(row);
+  /**
+   * Waits until this process does not work on an operation. False when the work goes on although
+   * the operation is not in the catalogue any more.
+   */
+  async #worked(operation: number): Promise<boolean> {
+    const { catalogue, timers } = this.#options;
+    const work = this.#works.get(operation) ?? Promise.resolve();
+    while (!(await endsWithin(work, { limitMs: lookMs, timers }))) {
+      if ((await catalogue.operation(operation)) === undefined) return false;
     }
+    return true;
   }
 
   /**

@@ -1,0 +1,27 @@
+import { unreachable } from '../../base/invariant.js';
+import type { Catalogue } from '../catalogue.js';
+import type { OperationRow } from '../rows.js';
+import type { MoveEnd } from './move.js';
+
+/** How an operation has ended that another process has ended; `another`: only that one knows. */
+export async function outcomeOf(
+  catalogue: Catalogue,
+  row: OperationRow,
+): Promise<MoveEnd | 'another'> {
+  switch (row.kind) {
+    case 'split':
+    case 'merge':
+      // Nobody can cancel one.
+      return 'done';
+    case 'move': {
+      const store = (await catalogue.range(row.range))?.row.store;
+      if (store === row.target) return 'done';
+      return store === row.source && row.step !== 'discard' ? 'cancelled' : 'another';
+    }
+    case 'backup':
+    case 'restore':
+      return 'another';
+    default:
+      return unreachable(row);
+  }
+}
