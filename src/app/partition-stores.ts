@@ -1,4 +1,5 @@
 import { PartitionRefusal, type NewStore } from '../http/control/partitions.js';
+import { StoreUnavailableError } from '../kv/errors.js';
 import {
   changeStore,
   isElsewhere,
@@ -7,7 +8,7 @@ import {
   removeMember,
 } from '../partition/membership.js';
 import { removeLostStore } from '../partition/operations/lost-store.js';
-import { awayStores } from '../partition/reach.js';
+import { answered, awayStores } from '../partition/reach.js';
 import { shownPlace, type OpenPartitions } from './open-partitions.js';
 import { memberNames } from './options/stores.js';
 import { memberOf, type StorageChoice } from './settings.js';
@@ -84,7 +85,7 @@ export class StoreChanges {
         throw await this.#noStore(name);
       }
       const isAway = (await awayStores(members, settings.timers)).has(name);
-      if (members.has(name) && !isAway) await this.#assertLost(name);
+      if (members.has(name)) await this.#assertLost(name, isAway);
     }
     const { operations } = operationRunner;
     const tools = { catalogue, operations, timers: settings.timers };
@@ -97,21 +98,33 @@ export class StoreChanges {
     await this.#open.remove(name);
   }
 
-  /** For a store whose place here answers. */
-  async #assertLost(name: string): Promise<void> {
+  /** For a store that is open here. `isAway`: its place here does not answer. */
+  async #assertLost(name: string, isAway: boolean): Promise<void> {
     const { members, settings } = this.#open;
     if (await isElsewhere(members, name, settings.timers)) {
       throw new PartitionRefusal(
         `The store '${name}' of these data is at another place than the one that this server has ` +
           'open, so it does not know whether that one is lost. Close the place here: tabularium ' +
-          `partition store remove ${name}. Then repeat this, if the other one is lost.`,
+          `partition store remove ${name}, or start this server with the other one. Then repeat ` +
+          'this, if the other one is lost.',
       );
     }
-    if (await isMember(members, name)) {
+    if (!isAway && (await this.#answers(name))) {
       throw new PartitionRefusal(
         `The store '${name}' answers, so it is not lost. Empty it and take it out: tabularium ` +
           `partition store drain ${name}, then remove.`,
       );
+    }
+  }
+
+  /** Whether the store that is open here answers in time, and is a member. */
+  async #answers(name: string): Promise<boolean> {
+    const { members, settings } = this.#open;
+    try {
+      return await answered(isMember(members, name), { store: name, timers: settings.timers });
+    } catch (error) {
+      if (error instanceof StoreUnavailableError) return false;
+      throw error;
     }
   }
 

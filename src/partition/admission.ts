@@ -52,10 +52,12 @@ export async function admitMembers(members: Members, options: Admission): Promis
   for (const name of others) await assertFits(members.named(name), named(name), rows.get(name));
   await assertAllNamed(members, inUse, { placeOf, without });
   const home = await homeRowOf(members, randomness);
-  await register(catalogue, home, placeOf(members.homeName));
+  await register(catalogue, home, { place: placeOf(members.homeName), isKnown: false });
   for (const name of others) {
     const own = { ...named(name), space: home.space };
-    await takeIn(catalogue, { ...own, store: members.named(name), randomness });
+    const store = members.named(name);
+    const { admission } = await takeIn(catalogue, { ...own, store, randomness });
+    members.noteAdmission(store, admission);
   }
 }
 
@@ -186,7 +188,9 @@ export async function addMember(
   const lost = await catalogue.lostStore(name);
   if (lost !== undefined) throw lostBefore(lost);
   const inUse = await storesInUse(members.home);
-  await takeIn(catalogue, { ...added, space: own?.space ?? '', inUse, known });
+  const taken = { ...added, space: own?.space ?? '', inUse, known };
+  const { admission } = await takeIn(catalogue, taken);
+  members.noteAdmission(added.store, admission);
 }
 
 function assertCount(stores: number): void {
@@ -234,10 +238,13 @@ interface OpenedMember extends NamedMember {
  * another process has taken another place in by this name meanwhile, throws `MembershipError`, and
  * a store that was empty is empty again.
  */
-async function takeIn(catalogue: Catalogue, taken: OpenedMember): Promise<void> {
+async function takeIn(catalogue: Catalogue, taken: OpenedMember): Promise<MemberRow> {
   const { row, version } = await becomeMember(taken);
+  const { place, known } = taken;
   try {
-    await register(catalogue, row, taken.place);
+    const isThere = await register(catalogue, row, { place, isKnown: known !== undefined });
+    // Another process removes it, and may not have deleted the row of the store yet.
+    return isThere ? row : await takeIn(catalogue, { ...taken, known: undefined });
   } catch (error) {
     const isRefused = error instanceof MembershipError && version !== undefined;
     if (isRefused) await deleteRowOf(taken.store, version);
@@ -324,19 +331,23 @@ function otherName(place: string, { name }: MemberRow): string {
   return `${place} is the store '${name}' of its data, and was named as another one. Name it '${name}'.`;
 }
 
-/** Lets the catalogue know a member. Throws `MembershipError` when it knows another place. */
+/**
+ * Lets the catalogue know a member. False, and nothing was written, when it was said to know it and
+ * does not any more. Throws `MembershipError` when it knows another place.
+ */
 async function register(
   catalogue: Catalogue,
   { name, admission }: MemberRow,
-  place: string,
-): Promise<void> {
+  { place, isKnown }: { readonly place: string; readonly isKnown: boolean },
+): Promise<boolean> {
   // Another process may write the row meanwhile, to drain the store for instance.
   for (;;) {
     const found = await catalogue.store(name);
     if (found !== undefined && found.row.admission !== admission) {
       throw otherPlace(found.row, place);
     }
-    if (found?.row.place === place) return;
+    if (found === undefined && isKnown) return false;
+    if (found?.row.place === place) return true;
     const row = { name, state: found?.row.state ?? 'active', place, admission } as const;
     const key = storeRowKey(name);
     const result = await catalogue.commit({
@@ -346,7 +357,7 @@ async function register(
       ],
       puts: [{ key, value: encodeStoreRow(row) }],
     });
-    if (result.ok) return;
+    if (result.ok) return true;
     const lost = result.failedCheck === 1 ? await catalogue.lostStore(name) : undefined;
     if (lost !== undefined) throw lostBefore(lost);
   }

@@ -21,6 +21,7 @@ export class Members {
    */
   readonly homeUntil: Bytes | undefined;
   readonly #stores: Map<string, MemberStore>;
+  readonly #admissions = new WeakMap<MemberStore, string>();
 
   /** `homeName`: the store that has the catalogue. */
   constructor(
@@ -60,6 +61,16 @@ export class Members {
 
   remove(name: string): void {
     this.#stores.delete(name);
+  }
+
+  /** Notes the admission that the row of a store has, as a member of this key space. */
+  noteAdmission(store: MemberStore, admission: string): void {
+    this.#admissions.set(store, admission);
+  }
+
+  /** The admission that the store of a name had when its row was seen last, if it was. */
+  admissionOf(name: string): string | undefined {
+    return this.#admissions.get(this.named(name));
   }
 
   /** The store of that name. Throws `StoreNotOpenError` when this process has not opened it. */

@@ -73,25 +73,28 @@ export async function isMember(members: Members, name: string): Promise<boolean>
     ownMemberRow(members, name),
     new Catalogue(members.home).store(name),
   ]);
+  if (own !== undefined) members.noteAdmission(members.named(name), own.row.admission);
   return own !== undefined && (known === undefined || known.row.admission === own.row.admission);
 }
 
 /**
- * Whether the key space has another place by the name of a store that is open here. False while the
- * one that is open does not answer, or is silent.
+ * Whether the key space has another place by the name of a store that is open here. While the one
+ * that is open does not answer, or is silent, its row counts as it was seen last; false when it
+ * never was.
  */
 export async function isElsewhere(
   members: Members,
   name: string,
   timers: Timers,
 ): Promise<boolean> {
-  const isKnown = (await new Catalogue(members.home).store(name)) !== undefined;
-  if (!isKnown || !members.has(name)) return false;
+  const known = await new Catalogue(members.home).store(name);
+  if (known === undefined || !members.has(name)) return false;
   try {
     return !(await answered(isMember(members, name), { store: name, timers }));
   } catch (error) {
-    if (error instanceof StoreUnavailableError) return false;
-    throw error;
+    if (!(error instanceof StoreUnavailableError)) throw error;
+    const own = members.admissionOf(name);
+    return own !== undefined && own !== known.row.admission;
   }
 }
 
@@ -99,8 +102,8 @@ export async function isElsewhere(
  * Removes a store from the key space. False while it has a range or an operation concerns it.
  * Afterwards the store is empty and may be used for other data. May be repeated, also when another
  * process has removed the store: when the key space has another place by this name since, that one
- * stays. Throws `MembershipError` when the store does not answer, or is silent for seconds: it gets
- * no range any more, and the next attempt completes the removal.
+ * stays. Throws `MembershipError` when the store does not answer, or is silent for seconds: the one
+ * that is open here gets no range any more, and the next attempt completes the removal.
  */
 export async function removeMember(
   members: Members,
@@ -112,7 +115,7 @@ export async function removeMember(
     // First: another place by this name comes in only after a removal, which changes the row.
     const map = await catalogue.mapRow();
     if (await isElsewhere(members, name, timers)) {
-      await deleteMemberRow(members, name, timers);
+      await deleteMemberRow(members, name, { timers, otherwise: staysElsewhere(name) });
       return true;
     }
     const found = await catalogue.store(name);
@@ -128,7 +131,8 @@ export async function removeMember(
       deletes: found === undefined ? [] : [storeRowKey(name)],
     });
     if (!ok) continue;
-    if (members.has(name)) await deleteMemberRow(members, name, timers);
+    const given = { timers, otherwise: isHalfRemoved(name) };
+    if (members.has(name)) await deleteMemberRow(members, name, given);
     return true;
   }
 }
@@ -174,8 +178,34 @@ export function mayGive(row: OperationRow, store: string): boolean {
   return row.kind === 'move' && row.target === store && row.step !== 'cancel';
 }
 
-/** Deletes the row of a member, unless it is that of other data by now. */
-async function deleteMemberRow(members: Members, name: string, timers: Timers): Promise<void> {
+/** What to do when the store that is open here does not answer, and another one has its name. */
+function staysElsewhere(name: string): string {
+  return (
+    `The store '${name}' of these data is not the one that this server has open, and stays: it was ` +
+    'taken in after that one was taken out. The one that is open here does not answer, so its ' +
+    'place still says that it belongs to these data. Repeat the command when it answers again, or ' +
+    'start this server with the place of the other one.'
+  );
+}
+
+/** The same when no other store has its name. */
+function isHalfRemoved(name: string): string {
+  return (
+    `The store '${name}' gets no range any more, but it does not answer, so its place still says ` +
+    'that it belongs to these data. Repeat the command when it answers again; when it never ' +
+    `will: tabularium partition store remove ${name} --lost.`
+  );
+}
+
+/**
+ * Deletes the row of a member, unless it is that of other data by now. Throws `MembershipError`
+ * that says `otherwise` when the store does not answer.
+ */
+async function deleteMemberRow(
+  members: Members,
+  name: string,
+  { timers, otherwise }: { readonly timers: Timers; readonly otherwise: string },
+): Promise<void> {
   const asked = { store: name, timers };
   try {
     const own = await answered(ownMemberRow(members, name), asked);
@@ -183,12 +213,7 @@ async function deleteMemberRow(members: Members, name: string, timers: Timers): 
     await answered(deleteRowOf(members.named(name), own.version), { ...asked, isWrite: true });
   } catch (error) {
     if (!(error instanceof StoreUnavailableError)) throw error;
-    throw new MembershipError(
-      `The store '${name}' gets no range any more, but it does not answer, so its place still says ` +
-        'that it belongs to these data. Repeat the command when it answers again; when it never ' +
-        `will: tabularium partition store remove ${name} --lost. ${error.message}`,
-      { cause: error },
-    );
+    throw new MembershipError(`${otherwise} ${error.message}`, { cause: error });
   }
 }
 

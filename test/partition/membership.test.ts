@@ -183,6 +183,29 @@ void describe('a store that another process has removed', () => {
   });
 });
 
+void describe('a store whose place here hangs, and whose name another place has by now', () => {
+  void it('leaves that other place alone when it is removed here', hangs, async (t) => {
+    const { stores, here, elsewhere, catalogue } = await world();
+    await admitted(elsewhere);
+    assert.ok(await removeMember(here, 's1', systemTimers));
+    const second = await openMemoryStore({ clock });
+    await addMember(here, addedAs('s1', second));
+    const first = stores[1]?.store;
+    assert.ok(first !== undefined);
+    const mocked = t.mock.method(first, 'get', () => new Promise(() => undefined));
+    await assert.rejects(givenUp(elsewhere, t.signal), (error: Error) => {
+      assert.ok(error instanceof MembershipError, String(error));
+      assert.match(error.message, /'s1' .* not the one that this server has open, and stays/);
+      return true;
+    });
+    assert.deepEqual(await namesOf(catalogue), ['s0', 's1', 's2']);
+    mocked.mock.restore();
+    assert.ok(await removeMember(elsewhere, 's1', systemTimers));
+    assert.deepEqual(await namesOf(catalogue), ['s0', 's1', 's2']);
+    assert.notEqual(await second.get(memberKey), undefined);
+  });
+});
+
 void describe('a store that is away', () => {
   void it('gets no range, and none of it is deleted there', async () => {
     const { stores, here, catalogue, range } = await world();
@@ -435,6 +458,38 @@ void describe('the removal of a store', () => {
       assert.deepEqual(await namesOf(catalogue), ['s0', 's1', 's2']);
     },
   );
+});
+
+void describe('a store that is taken out while another process starts with it', () => {
+  void it('is a member afterwards, whenever its row is deleted at last', hangs, async (t) => {
+    const { here, elsewhere } = await world();
+    const { promise: isLate, resolve: comesLate } = deferred();
+    const store = here.named('s1');
+    const [read, commit] = [store.get.bind(store), store.commit.bind(store)];
+    const late: Promise<unknown>[] = [];
+    const removed = async () => {
+      const mocked = t.mock.method(store, 'commit', (batch: CommitBatch) => {
+        const answer = isLate.then(() => commit(batch));
+        late.push(answer);
+        return answer;
+      });
+      await assert.rejects(givenUp(here, t.signal), MembershipError);
+      mocked.mock.restore();
+    };
+    let looks = 0;
+    t.mock.method(store, 'get', async (key: Uint8Array) => {
+      const found = await read(key);
+      looks += 1;
+      // Its row as a member is found right, and the catalogue is looked at next.
+      if (looks === 2) await removed();
+      return found;
+    });
+    await admitted(elsewhere);
+    comesLate();
+    await Promise.all(late);
+    assert.equal(late.length, 1);
+    assert.ok(await isMember(elsewhere, 's1'));
+  });
 });
 
 /** A removal of a store for which no time is left whenever it waits. */

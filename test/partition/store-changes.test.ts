@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { setImmediate as turn } from 'node:timers/promises';
-import { holdingTimers } from '../../src/base/async/timers.js';
+import { holdingTimers, type Timers } from '../../src/base/async/timers.js';
 import { manualClock } from '../../src/base/clock.js';
 import { openPartitions, type OpenPartitions } from '../../src/app/open-partitions.js';
 import { StoreChanges } from '../../src/app/partition-stores.js';
@@ -11,6 +11,7 @@ import { silentLogger } from '../../src/http/exchange/logger.js';
 import { PartitionRefusal } from '../../src/http/control/partitions.js';
 import { addMember } from '../../src/partition/admission.js';
 import { Catalogue } from '../../src/partition/catalogue.js';
+import { storeRowKey } from '../../src/partition/keys.js';
 import type { Members } from '../../src/partition/members.js';
 import { removeMember } from '../../src/partition/membership.js';
 import { manualTimers } from '../support/manual-timers.js';
@@ -21,13 +22,13 @@ const hangs = { timeout: 20_000 };
 const clock = manualClock();
 
 /** The changes of a process that has these stores open. */
-function changesOf(members: Members): StoreChanges {
+function changesOf(members: Members, timers: Timers = holdingTimers): StoreChanges {
   const operations = operationsOver(members, clock);
   const open = {
     members,
     catalogue: new Catalogue(members.home),
     operationRunner: { operations },
-    settings: { timers: holdingTimers },
+    settings: { timers },
     remove: (name: string) => Promise.resolve(members.remove(name)),
   };
   return new StoreChanges(Object.assign({} as OpenPartitions, open));
@@ -43,7 +44,7 @@ void describe('the removal of a lost store', () => {
     const changes = changesOf(elsewhere);
     await assert.rejects(changes.removeLost('s1'), (error: Error) => {
       assert.ok(error instanceof PartitionRefusal, String(error));
-      assert.match(error.message, /'s1' .* at another place.*Close the place here: .*remove s1\./);
+      assert.match(error.message, /'s1' .* at another place.*Close the place here: .*remove s1, or start/);
       return true;
     });
     assert.equal(await catalogue.lostStore('s1'), undefined);
@@ -52,6 +53,59 @@ void describe('the removal of a lost store', () => {
     assert.notEqual(await catalogue.store('s1'), undefined);
     // As the refusal says, where the other one is lost.
     await changes.removeLost('s1');
+    assert.notEqual(await catalogue.lostStore('s1'), undefined);
+  });
+});
+
+void describe('the removal of a lost store whose place here hangs', () => {
+  /** Takes `s1` out as lost, in a process that waits for nothing. */
+  async function removed(members: Members, signal: AbortSignal): Promise<void> {
+    const timers = manualTimers();
+    const state = { isOver: false };
+    const removal = changesOf(members, timers)
+      .removeLost('s1')
+      .finally(() => {
+        state.isOver = true;
+      });
+    removal.catch(() => undefined);
+    while (!state.isOver && !signal.aborted) {
+      timers.fire();
+      await turn();
+    }
+    assert.ok(state.isOver, 'it still waits');
+    return removal;
+  }
+
+  async function world() {
+    const stores = [await openMemoryStore({ clock }), await openMemoryStore({ clock })];
+    const here = await admitted(membersOf(stores));
+    return { stores, here, catalogue: new Catalogue(here.home) };
+  }
+
+  const silent = () => new Promise<undefined>(() => undefined);
+
+  void it('takes no other place out that has its name by now', hangs, async (t) => {
+    const { stores, here, catalogue } = await world();
+    const elsewhere = await admitted(membersOf(stores));
+    assert.ok(await removeMember(here, 's1', holdingTimers));
+    await addMember(here, addedAs('s1', await openMemoryStore({ clock })));
+    t.mock.method(elsewhere.named('s1'), 'get', silent);
+    await assert.rejects(removed(elsewhere, t.signal), /'s1' .* at another place/);
+    assert.equal(await catalogue.lostStore('s1'), undefined);
+  });
+
+  void it('goes on when it becomes silent behind its first answer', hangs, async (t) => {
+    const { here, catalogue } = await world();
+    // Without a row in the catalogue only the place itself is looked at.
+    await catalogue.commit({ checks: [], puts: [], deletes: [storeRowKey('s1')] });
+    const store = here.named('s1');
+    const read = store.get.bind(store);
+    let looks = 0;
+    t.mock.method(store, 'get', (key: Uint8Array) => {
+      looks += 1;
+      return looks === 1 ? read(key) : silent();
+    });
+    await removed(here, t.signal);
     assert.notEqual(await catalogue.lostStore('s1'), undefined);
   });
 });
