@@ -1,10 +1,10 @@
 import { realpath } from 'node:fs/promises';
 import { resolve } from 'node:path';
+import { endsWithin } from '../base/async/deadline.js';
 import { invariant, unreachable } from '../base/invariant.js';
 import { isDataDirectory } from '../engines/lmdb/directory.js';
 import { DataDirectoryError } from '../engines/lmdb/directory/data-directory-error.js';
 import { shownAddress } from '../engines/postgres/hosts.js';
-import { StoreUnavailableError } from '../kv/errors.js';
 import { canBeMember } from '../kv/member-store.js';
 import type { Store } from '../kv/store.js';
 import { encodeTuple } from '../kv/tuple.js';
@@ -25,7 +25,6 @@ import { PartitionCounters } from '../partition/counters.js';
 import { RangeMeter } from '../partition/load/range-meter.js';
 import { Members } from '../partition/members.js';
 import { MembershipError, partOfOthers, StorePlaceError } from '../partition/membership.js';
-import { answered } from '../partition/reach.js';
 import { ServedPartitions, type ServedMember } from '../partition/served-partitions.js';
 import { OperationRunner } from '../partition/operations/operation-runner.js';
 import { openPartitionedStore, type PartitionedStore } from '../partition/store.js';
@@ -39,6 +38,9 @@ import { homeName, type MemberChoices, type StorageChoice } from './settings.js'
  * store: the keys of their service, which are before those of the others.
  */
 const homeUntil = encodeTuple(['queue']);
+
+/** The end of a store that was taken out is waited for no longer than this, in milliseconds. */
+const closesWithinMs = 10_000;
 
 export interface PartitionSettings extends EngineSettings {
   readonly stores: MemberChoices;
@@ -157,7 +159,7 @@ export class OpenPartitions extends ServedPartitions {
 
   /**
    * Removes and closes a store that has no range any more. One that is silent is closed when it
-   * answers, and not waited for.
+   * answers, and not waited for. Rejects with the error of one that cannot be closed.
    */
   async remove(name: string): Promise<void> {
     const store = this.#opened.get(name);
@@ -167,12 +169,11 @@ export class OpenPartitions extends ServedPartitions {
     if (store === undefined) return;
     const { timers, logger } = this.settings;
     const closed = store.close();
-    try {
-      await answered(closed, { store: name, timers, isWrite: true });
-    } catch (error) {
-      if (!(error instanceof StoreUnavailableError)) throw error;
-      logger.warn('a store that was taken out is not closed yet', { store: name, error });
-    }
+    if (await endsWithin(closed, { limitMs: closesWithinMs, timers })) return;
+    logger.warn('a store that was taken out is not closed yet', { store: name });
+    closed.catch((error: unknown) =>
+      logger.error('a store that was taken out could not be closed', { store: name, error }),
+    );
   }
 
   override async close(): Promise<void> {

@@ -323,7 +323,13 @@ export class Partitions implements ServedPartitionControl {
     const found = await this.#whileItStays(range, async (row) => ({
       at: await splitPoint(this.#open.members.named(row.store), row, { onKeys }),
     }));
-    if (found === undefined) throw await refusalOf(this.#open, 'no such range', { range });
+    if (found === undefined) {
+      const { store } = await this.#rangeRow(range);
+      throw new PartitionRefusal(
+        `Range ${range} moves again and again while it is measured; it is in the store '${store}' ` +
+          'now. Split it when it stays there, or say where: --at.',
+      );
+    }
     if (found.at !== undefined) return found.at;
     throw new PartitionRefusal(
       `Range ${range} has fewer than two partitions, and a partition is never cut. When it is too ` +
@@ -333,7 +339,8 @@ export class Partitions implements ServedPartitionControl {
 
   /**
    * What was measured of a range in its store: again when it has moved meanwhile, because its
-   * former store deletes it then. Undefined when it is split or merged, or moves again and again.
+   * former store deletes it then, and may be taken out. Undefined when it is split or merged, or
+   * moves again and again.
    */
   async #whileItStays<Result>(
     range: number,
@@ -342,9 +349,9 @@ export class Partitions implements ServedPartitionControl {
     const { catalogue } = this.#open;
     let row = (await catalogue.range(range))?.row;
     for (let tries = 0; row !== undefined && tries < measuringsMax; tries += 1) {
-      const result = await measure(row);
+      const [measured] = await Promise.allSettled([measure(row)]);
       const now: RangeRow | undefined = (await catalogue.range(range))?.row;
-      if (now?.epoch === row.epoch) return result;
+      if (now?.epoch === row.epoch) return fulfilled(measured);
       row = now;
     }
     return undefined;
@@ -356,7 +363,7 @@ export class Partitions implements ServedPartitionControl {
     const onKeys = (keys: number) => progress.add(keys);
     const sizes = new Map<number, RangeSize>();
     for (const { id } of (await catalogue.map()).ranges) {
-      const size = await this.#whileItStays(id, (row) =>
+      const size = await this.#whileItStays(id, async (row) =>
         members.named(row.store).sample(dataOf(row), 0, { onKeys }),
       );
       if (size !== undefined) sizes.set(id, { keys: size.keys, bytes: size.bytes });
@@ -389,6 +396,12 @@ export class Partitions implements ServedPartitionControl {
     const problem = failure !== undefined && { problem: messageOf(failure) };
     return { ...head, ...ofMove, ...problem };
   }
+}
+
+/** What was measured. Throws why it was not. */
+function fulfilled<Result>(measured: PromiseSettledResult<Result>): Result {
+  if (measured.status === 'fulfilled') return measured.value;
+  throw measured.reason;
 }
 
 function withProblem(info: StoreInfo, problem: string): StoreInfo {

@@ -10,6 +10,7 @@ import { silentLogger } from '../../src/http/exchange/logger.js';
 import { isPartitionsInfo } from '../../src/http/control/job-results.js';
 import { partitionPrefix } from '../../src/kv/partition-prefix.js';
 import { appendString } from '../../src/kv/tuple.js';
+import { StoreNotOpenError } from '../../src/partition/members.js';
 
 const keys = ['p', 'q'].map((name) =>
   appendString(partitionPrefix('table', 'account', 2, name), 'row'),
@@ -123,6 +124,60 @@ void describe('a job that measures ranges', () => {
     assert.ok(isPartitionsInfo(measured?.result), measured?.problem);
     const found = measured.result.ranges.find((each) => each.range === range);
     assert.deepEqual([found?.store, found?.keys], ['b', 2]);
+    await open.close();
+  });
+
+  void it(
+    'measures a range in its new store when the former one was taken out',
+    hangs,
+    async (t) => {
+      const { open, control, answer, jobWhen, range } = await opened(t);
+      answer();
+      const { home } = open.members;
+      const sample = home.sample.bind(home);
+      const { operations } = open.operationRunner;
+      const mocked = t.mock.method(home, 'sample', async (...given: Parameters<typeof sample>) => {
+        const isMeant = (await open.catalogue.map()).at(given[0].start).id === range;
+        if (!isMeant) return sample(...given);
+        mocked.mock.restore();
+        const begun = await operations.beginMove(range, 'b');
+        assert.ok(begun.ok);
+        await operations.carryOut(begun.operation);
+        throw new StoreNotOpenError('home');
+      });
+      const { job } = await control.sizes();
+      const measured = await jobWhen(job, (found) => found?.state !== 'running');
+      assert.ok(isPartitionsInfo(measured?.result), measured?.problem);
+      const found = measured.result.ranges.find((each) => each.range === range);
+      assert.deepEqual([found?.store, found?.keys], ['b', 2]);
+      await open.close();
+    },
+  );
+
+  void it('fails as its store does when the range stays there', hangs, async (t) => {
+    const { open, control, answer, jobWhen, range } = await opened(t);
+    answer();
+    t.mock.method(open.members.home, 'sample', () => Promise.reject(new Error('unreadable')));
+    const { job } = await control.halve(range);
+    const ended = await jobWhen(job, (found) => found?.state !== 'running');
+    assert.deepEqual([ended?.state, ended?.problem], ['failed', 'unreadable']);
+    await open.close();
+  });
+
+  void it('says of a range that moves again and again that it moves', hangs, async (t) => {
+    const { open, control, answer, jobWhen, range } = await opened(t);
+    answer();
+    const look = open.catalogue.range.bind(open.catalogue);
+    let epoch = 1_000;
+    t.mock.method(open.catalogue, 'range', async (...given: Parameters<typeof look>) => {
+      const found = await look(...given);
+      epoch += 1;
+      return found && { ...found, row: { ...found.row, epoch } };
+    });
+    const { job } = await control.halve(range);
+    const ended = await jobWhen(job, (found) => found?.state !== 'running');
+    assert.equal(ended?.state, 'refused');
+    assert.match(ended?.problem ?? '', /moves again and again .* in the store 'home' now.*--at/);
     await open.close();
   });
 });

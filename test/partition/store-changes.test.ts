@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { setImmediate as turn } from 'node:timers/promises';
+import { deferred } from '../../src/base/async/deferred.js';
 import { holdingTimers, type Timers } from '../../src/base/async/timers.js';
 import { manualClock } from '../../src/base/clock.js';
 import { openPartitions, type OpenPartitions } from '../../src/app/open-partitions.js';
@@ -8,6 +9,7 @@ import { StoreChanges } from '../../src/app/partition-stores.js';
 import { settingsOf } from '../../src/app/settings.js';
 import { openMemoryStore } from '../../src/engines/memory/store.js';
 import { silentLogger } from '../../src/http/exchange/logger.js';
+import { StoreUnavailableError } from '../../src/kv/errors.js';
 import { PartitionRefusal } from '../../src/http/control/partitions.js';
 import { addMember } from '../../src/partition/admission.js';
 import { Catalogue } from '../../src/partition/catalogue.js';
@@ -44,7 +46,10 @@ void describe('the removal of a lost store', () => {
     const changes = changesOf(elsewhere);
     await assert.rejects(changes.removeLost('s1'), (error: Error) => {
       assert.ok(error instanceof PartitionRefusal, String(error));
-      assert.match(error.message, /'s1' .* at another place.*Close the place here: .*remove s1, or start/);
+      assert.match(
+        error.message,
+        /'s1' .* at another place.*Close the place here: .*remove s1, or start/,
+      );
       return true;
     });
     assert.equal(await catalogue.lostStore('s1'), undefined);
@@ -111,19 +116,28 @@ void describe('the removal of a lost store whose place here hangs', () => {
 });
 
 void describe('a store that is taken out', () => {
-  void it('is not waited for when it does not close, and the log says so', hangs, async (t) => {
-    const warned: unknown[] = [];
+  /** A process that has the store `b` open, whose log is noted. */
+  async function opened(timers: Timers) {
+    const [warned, failed]: [unknown[], unknown[]] = [[], []];
     const warn = (message: string, fields?: object) => void warned.push([message, fields]);
-    const timers = manualTimers();
+    const error = (message: string, fields?: object) => void failed.push([message, fields]);
     const settings = settingsOf({
       inMemory: true,
       stores: { b: { inMemory: true } },
       clock,
       timers,
-      logger: { ...silentLogger, warn },
+      logger: { ...silentLogger, warn, error },
     });
     const open = await openPartitions({ ...settings, stores: settings.stores ?? {} }, 'exclusive');
-    t.mock.method(open.members.named('b'), 'close', () => new Promise(() => undefined));
+    return { open, warned, failed };
+  }
+
+  void it('is not waited for when it does not close, and the log says so', hangs, async (t) => {
+    const timers = manualTimers();
+    const { open, warned, failed } = await opened(timers);
+    const { promise: isOver, resolve: fail } = deferred();
+    const closed = isOver.then(() => assert.fail('the disk has gone'));
+    t.mock.method(open.members.named('b'), 'close', () => closed);
     const state = { isOver: false };
     const removed = open.remove('b').finally(() => {
       state.isOver = true;
@@ -136,6 +150,19 @@ void describe('a store that is taken out', () => {
     await removed;
     assert.ok(!open.members.has('b'));
     assert.match(JSON.stringify(warned), /not closed yet.*"store":"b"/);
+    assert.deepEqual(failed, []);
+    fail();
+    await turn();
+    assert.match(JSON.stringify(failed), /could not be closed.*"store":"b"/);
+    await open.close();
+  });
+
+  void it('gives the error of its end, whatever that is', async (t) => {
+    const { open, warned } = await opened(holdingTimers);
+    const gone = new StoreUnavailableError('The database has gone.');
+    t.mock.method(open.members.named('b'), 'close', () => Promise.reject(gone));
+    await assert.rejects(open.remove('b'), gone);
+    assert.deepEqual(warned, []);
     await open.close();
   });
 });

@@ -5,6 +5,9 @@ import { answerBytes } from './answer-bytes.js';
 /** Some work, such as taking a snapshot, is answered when it is done. */
 const silenceMs = 300_000;
 
+/** Why an answer has a form that this command does not know, and what to do. */
+export const otherRelease = 'the server is of another release. Use the command of that release.';
+
 interface Answered {
   readonly status: number;
   /** Undefined when it is no JSON. */

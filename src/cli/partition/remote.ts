@@ -10,7 +10,9 @@ import type {
   StartedJob,
   VerifyChoice,
 } from '../../http/control/partitions.js';
-import { ControlClient } from '../client/control-client.js';
+import { isStartedJob } from '../../http/control/job-results.js';
+import { ControlClient, otherRelease } from '../client/control-client.js';
+import { CommandFailure } from '../terminal/failure.js';
 
 /** The ranges of a server that runs, by its control API. */
 export class RemotePartitions implements PartitionControl {
@@ -25,7 +27,7 @@ export class RemotePartitions implements PartitionControl {
   }
 
   sizes(): Promise<StartedJob> {
-    return this.#server.ask('POST', 'partitions/sizes');
+    return this.#startedJob('POST', 'partitions/sizes');
   }
 
   split(range: number, at: string): Promise<Started> {
@@ -33,7 +35,7 @@ export class RemotePartitions implements PartitionControl {
   }
 
   halve(range: number): Promise<StartedJob> {
-    return this.#server.ask('POST', `partitions/${range}/split`);
+    return this.#startedJob('POST', `partitions/${range}/split`);
   }
 
   merge(left: number, right: number): Promise<Started> {
@@ -46,7 +48,7 @@ export class RemotePartitions implements PartitionControl {
   }
 
   cancel(operation: number): Promise<StartedJob> {
-    return this.#server.ask('DELETE', `partition-operations/${operation}`);
+    return this.#startedJob('DELETE', `partition-operations/${operation}`);
   }
 
   operation(operation: number): Promise<OperationInfo | undefined> {
@@ -70,20 +72,32 @@ export class RemotePartitions implements PartitionControl {
   }
 
   verify(choice: VerifyChoice = {}): Promise<StartedJob> {
-    return this.#server.ask('POST', 'partition-verification', choice);
+    return this.#startedJob('POST', 'partition-verification', choice);
   }
 
   backUp(range: number, directory: string): Promise<StartedJob> {
-    return this.#server.ask('POST', `partitions/${range}/backup`, { directory });
+    return this.#startedJob('POST', `partitions/${range}/backup`, { directory });
   }
 
   restore(range: number, directory: string, as?: string): Promise<StartedJob> {
     const renamed = as === undefined ? {} : { as };
-    return this.#server.ask('POST', `partitions/${range}/restore`, { directory, ...renamed });
+    return this.#startedJob('POST', `partitions/${range}/restore`, { directory, ...renamed });
   }
 
   job(job: number): Promise<JobInfo | undefined> {
     return this.#server.find(`partition-jobs/${job}`);
+  }
+
+  /**
+   * Begins a job. A server of another release may have done at once what was asked, and answers
+   * with the result: throws `CommandFailure` then.
+   */
+  async #startedJob(method: string, path: string, content?: unknown): Promise<StartedJob> {
+    const answer = await this.#server.ask<unknown>(method, path, content);
+    if (isStartedJob(answer)) return answer;
+    throw new CommandFailure(
+      `What was asked may be done, but the answer names no job that does it: ${otherRelease}`,
+    );
   }
 }
 

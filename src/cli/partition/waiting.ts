@@ -6,6 +6,7 @@ import {
   type OperationInfo,
   type PartitionControl,
 } from '../../http/control/partitions.js';
+import { otherRelease } from '../client/control-client.js';
 import { finalAnswer } from '../client/retry.js';
 import { CommandFailure, UsageError } from '../terminal/failure.js';
 import { notice } from '../terminal/notice.js';
@@ -72,8 +73,7 @@ export async function jobResult<Result>(
   const { result } = await jobEnd(control, job);
   if (isResult(result)) return result;
   throw new CommandFailure(
-    `Job ${job} is done, and its result is not one that this command knows: the server is of ` +
-      'another release. Use the command of that release.',
+    `Job ${job} is done, and its result is not one that this command knows: ${otherRelease}`,
   );
 }
 

@@ -7,6 +7,7 @@ import type {
   PartitionsInfo,
   RestoreResult,
   Started,
+  StartedJob,
   StoreInfo,
   VerifyResult,
 } from './partitions.js';
@@ -70,6 +71,11 @@ export function isStarted(value: unknown): value is Started {
 /** The result of `verify`. */
 export function isVerifyResult(value: unknown): value is VerifyResult {
   return hasForm<VerifyResult>({ findings: 'texts', repaired: 'texts' }, value);
+}
+
+/** The answer to what begins a job. */
+export function isStartedJob(value: unknown): value is StartedJob {
+  return hasForm<StartedJob>({ job: 'number' }, value);
 }
 
 /** The result of `cancel`. */
