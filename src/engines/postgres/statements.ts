@@ -85,7 +85,9 @@ const backward: Statement = { name: 'backward', text: rangeText('desc') };
 const forwardGuarded: Statement = { name: 'forward-guarded', text: guardedText('asc') };
 const backwardGuarded: Statement = { name: 'backward-guarded', text: guardedText('desc') };
 
-// Batches return no row, and do nothing, where `:durable` does not hold: see `statementsFor`.
+// Batches return no row, and do nothing, where `:durable` does not hold: see `statementsFor`. The
+// database commits at the Sync message behind the statement, so settings that a reload changes
+// while the function runs count for its commit, and only the next batch is refused.
 
 const commitBatch: Statement = {
   name: 'commit',
@@ -270,8 +272,8 @@ const standard = {
 export type Statements = { readonly [Name in keyof typeof standard]: Statement };
 
 /**
- * The statements on tables of a schema. `isDurable`: those of a batch look whether the database
- * still syncs commits before it acknowledges them.
+ * The statements on tables of a schema. `isDurable`: those of a batch look, before the commit,
+ * whether the database still syncs commits before it acknowledges them.
  */
 export function statementsFor(schema: string, isDurable = false): Statements {
   const durable = isDurable ? syncsCommits : 'true';
