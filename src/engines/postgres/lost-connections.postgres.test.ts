@@ -8,7 +8,7 @@ import { withoutPostgres } from '../../../test/support/postgres-server.js';
 import { byLength } from '../../../test/support/run-length.js';
 import { it } from '../../base/conformance/limited-test.js';
 import { fasterTimers } from '../../../test/support/quick-timers.js';
-import { systemTimers } from '../../base/async/timers.js';
+import { systemTimers, type Timers } from '../../base/async/timers.js';
 import { systemClock } from '../../base/clock.js';
 import { decodeCounter } from '../../kv/counter.js';
 import { CommitUnknownError, StoreUnavailableError } from '../../kv/errors.js';
@@ -17,11 +17,20 @@ import type { Store } from '../../kv/store.js';
 import { openPostgresStore } from './store.js';
 
 const cuts = byLength({ short: 15, long: 200 });
-const troubles = byLength({ short: 12, long: 200 });
+const troubles = byLength({ short: 12, long: 100 });
 const writers = 16;
 /** So that a stream that stalls is noticed in about a second. */
-const hasteOfTimers = 50;
-const hastyTimers = fasterTimers(hasteOfTimers, systemTimers);
+const haste = 50;
+const hastyTimers = fasterTimers(haste, systemTimers);
+/** A stream is watched in steps of this time. Whatever else a commit waits for is shorter. */
+const stallStepMs = 15_000;
+/** Hastens nothing else: connecting and questions for outcomes have their usual time. */
+const hastyStalls: Timers = {
+  start: (delayMs, callback, argument) =>
+    systemTimers.start(delayMs < stallStepMs ? delayMs : delayMs / haste, callback, argument),
+};
+/** The database ends a transaction that is idle for so long: questions wait for its locks. */
+const idleInTransactionMs = 1_000;
 const prefix = partitionPrefix('tables', 'account', 1, 'partition');
 const counter = Buffer.concat([prefix, Buffer.from('count')]);
 
@@ -154,8 +163,8 @@ void describe('a PostgreSQL engine that loses connections', { skip: withoutPostg
       schema,
       clock: systemClock,
       commitForm,
-      timers: hastyTimers,
-      idleInTransactionMs: 20_000 / hasteOfTimers,
+      timers: hastyStalls,
+      idleInTransactionMs,
     });
     const ledger: Ledger = { applied: new Map(), refused: new Map() };
     const over = new AbortController();
@@ -181,8 +190,6 @@ void describe('a PostgreSQL engine that loses connections', { skip: withoutPostg
   }
 
   it('frees the locks of a process that is heard of no more (transaction)', async () => {
-    // The outcome is asked for within 30 s, so this leaves two on a busy machine.
-    const haste = 15;
     const direct = await postgresUnderTest({ url: server().url, clock: systemClock });
     const url = new URL(server().url);
     await using proxy = await startCuttingProxy(Number(url.port));
@@ -192,8 +199,8 @@ void describe('a PostgreSQL engine that loses connections', { skip: withoutPostg
       schema: direct.schema,
       clock: systemClock,
       commitForm: 'transaction',
-      timers: fasterTimers(haste, systemTimers),
-      idleInTransactionMs: 20_000 / haste,
+      timers: hastyStalls,
+      idleInTransactionMs,
     });
     const put = (to: Store, value: string) => {
       const puts = [{ key: keyOf('shared'), value: Buffer.from(value) }];
