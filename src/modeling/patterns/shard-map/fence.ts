@@ -25,7 +25,8 @@ import { allRows } from '../../table/all-rows.js';
  * **Claimed → open.** A transaction replaces the claim, under its ETag, by the owner row, with an
  * epoch above that of every other shard.
  * **Open, claimed → closed.** Deletes both rows. The program that closes has read a map that takes
- * the partition from this shard; a later claimant reads that map, too.
+ * the partition from this shard; a later claimant reads that map, too. Or it has found a later
+ * handover on the shard that a map takes the partition from: this one was restored since.
  */
 const { shardFence: prefix } = reservedRowKeys;
 const names = {

@@ -56,9 +56,9 @@ export interface Settled {
   readonly copied: number;
 }
 
-/** The map has changed during an attempt based on it: start again. */
-class RouteChangedError extends ModelError {
-  override readonly name = 'RouteChangedError';
+/** An attempt is based on a map or an owner that counts no more: start again. */
+class OutdatedAttemptError extends ModelError {
+  override readonly name = 'OutdatedAttemptError';
 }
 
 /** The partitions of a map: finds them, and brings them to their shards. */
@@ -196,7 +196,7 @@ export class Partitions implements RoutedPartitions {
       const route = this.route(state, partitionKey);
       if (!isSameRoute(guess, route)) {
         await claim?.release();
-        throw new RouteChangedError(`${map.title} has changed`);
+        throw new OutdatedAttemptError(`${map.title} has changed`);
       }
       if (route.before === undefined) {
         if (claim === undefined) return { isOpened: false, copied: 0 };
@@ -205,7 +205,10 @@ export class Partitions implements RoutedPartitions {
       }
       const before = this.shard(route.before, partitionKey);
       if (claim === undefined) {
-        if (closes) await closePartition(before, partitionKey, this.#options);
+        if (closes) {
+          if (isOfOperation(state)) await this.#refuseRestored(home, before, partitionKey);
+          await closePartition(before, partitionKey, this.#options);
+        }
         return { isOpened: false, copied: 0 };
       }
       await closePartition(before, partitionKey, this.#options);
@@ -225,10 +228,28 @@ export class Partitions implements RoutedPartitions {
     });
   }
 
+  /**
+   * A shard that was restored from before a handover owns the partitions that it had then. It is
+   * closed when the other shard knows a later handover, so that the next attempt copies from there.
+   * Late, this closes a partition whose epoch is the latest: the next write opens it again.
+   */
+  async #refuseRestored(
+    home: TableGateway,
+    before: TableGateway,
+    partitionKey: string,
+  ): Promise<void> {
+    const [own, other] = await epochs(home, before, partitionKey);
+    if (other <= own) return;
+    await closePartition(home, partitionKey, this.#options);
+    throw new OutdatedAttemptError(
+      `'${partitionKey}' in ${home.table} is from before its last handover`,
+    );
+  }
+
   /** Repeats an attempt while its claim is lost, the map changes or responses are lost. */
   untilDone<T>(what: string, attempt: () => Promise<T>): Promise<T> {
     const isOvertaken = (error: unknown): boolean =>
-      isClaimLost(error) || error instanceof RouteChangedError || isConflictOrLost(error);
+      isClaimLost(error) || error instanceof OutdatedAttemptError || isConflictOrLost(error);
     return retryConflicts(what, this.#options, attempt, isOvertaken);
   }
 
@@ -300,6 +321,11 @@ function epochs(
   partitionKey: string,
 ): Promise<[number, number]> {
   return Promise.all([epochOf(home, partitionKey), epochOf(before, partitionKey)]);
+}
+
+/** A change without one may be a recovery, which has said itself which side counts. */
+function isOfOperation(state: MapState): boolean {
+  return state.phase !== 'settled' && state.operation !== undefined;
 }
 
 /** Whether the rows of the former shard are the current ones. */
