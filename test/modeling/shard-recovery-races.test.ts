@@ -1,12 +1,15 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import { ConditionFailedError, TransactionFailedError } from '../../src/modeling/index.js';
 import { moveShard, StaleMapError } from '../../src/modeling/patterns/shard-map/index.js';
 import type { KeptSide } from '../../src/modeling/patterns/shard-map/recovery.js';
+import type { MapRecovery } from '../../src/modeling/patterns/shard-map/map-recovery.js';
 import type { ManagedMap } from '../../src/modeling/patterns/shard-map-manager/index.js';
 import { byLength, costly } from '../support/run-length.js';
 import { SimRandom } from '../support/sim-random.js';
 import { seedFor } from '../support/sim-settings.js';
 import { filledShards, Order, orderSchema, type MemoryShards } from './support/memory-shards.js';
+import { MemoryTable } from './support/memory-table.js';
 import { Turns } from './support/turns.js';
 import { wrappedMethods } from './support/wrapped-methods.js';
 
@@ -146,7 +149,70 @@ async function runOnce(seed: number, damage: Damage, isKilled: boolean): Promise
   }
 }
 
+type Call = Parameters<Parameters<typeof wrappedMethods>[1]>;
+
+/** Another program, each request of which goes through `call`. */
+async function recoveryOf(
+  shards: MemoryShards,
+  call: (table: string, ...given: Call) => unknown,
+): Promise<MapRecovery> {
+  const wrap = <T extends object>(port: T): T => {
+    const table = port instanceof MemoryTable ? port.table : '';
+    return wrappedMethods(port, (...given) => call(table, ...given));
+  };
+  return (await shards.manager(wrap).open('orders', orderSchema)).unguarded.recovery;
+}
+
 describe('two programs that recover a map at the same time', () => {
+  it('end no difference by the recovery of another partition', async () => {
+    const shards = await damagedShards('shard');
+    const { unguarded } = await shards.manager().open('orders', orderSchema);
+    const [one, other] = (await unguarded.recovery.plan('map')).differences;
+    assert.ok(one !== undefined && other !== undefined);
+    const killed = await recoveryOf(shards, async (_table, _name, send) => {
+      if ((await unguarded.state()).phase === 'handing-over') throw new Killed();
+      return send();
+    });
+    let isMet = false;
+    const late = await recoveryOf(shards, async (table, name, send) => {
+      // Its first write in the control table: it has seen that the map is settled.
+      if (!isMet && table !== 'orders' && name === 'write') {
+        isMet = true;
+        await assert.rejects(killed.resolve(one, 'map'), Killed);
+      }
+      return send();
+    });
+    await assert.rejects(late.resolve(other, 'map'), StaleMapError);
+    assert.ok(isMet);
+    await unguarded.cutOver();
+    await unguarded.finish();
+    const left = await unguarded.recovery.plan('map');
+    assert.deepEqual(
+      left.differences.map(({ partitionKey }) => partitionKey),
+      [other.partitionKey],
+    );
+  });
+
+  it('keep the side that is said though a writer is faster once', async () => {
+    const shards = await damagedShards('shard');
+    let conflicts = 0;
+    const recovery = await recoveryOf(shards, (table, name, send) => {
+      if (table === 'orders' && name === 'transact' && (conflicts += 1) === 1) {
+        const reason = new ConditionFailedError('changed', {
+          status: 412,
+          code: 'UpdateConditionNotSatisfied',
+        });
+        throw new TransactionFailedError('changed', 0, reason);
+      }
+      return send();
+    });
+    await recovery.recover(await recovery.plan('shards'));
+    const map = await shards.manager().open('orders', orderSchema);
+    await endRecovery(map);
+    const amounts = await checkedAmounts(shards, map);
+    assert.deepEqual([amounts.get(100), amounts.get(500)], [1, 1]);
+  });
+
   const rounds = byLength({ short: 6, long: 1500 });
   const first = seedFor('shard-recovery-races');
   for (const damage of ['shard', 'control'] as const) {

@@ -1,7 +1,9 @@
 import { concurrently } from '../../../base/async/concurrently.js';
+import type { Timers } from '../../../base/async/timers.js';
 import { rebuiltRouting, type RoutingKind } from '../../../placement/rebuilt-routing.js';
 import { shardOfText, shardsOf, type ShardRouting } from '../../../placement/shard-routing.js';
 import { ModelError } from '../../rows/model-error.js';
+import { isOvertaken, OvertakenError, retryConflicts } from '../../table/contention.js';
 import type { TableGateway } from '../../table/gateway.js';
 import { epochOf, isOwned, raiseEpoch } from './fence.js';
 import { sameRouting } from './map-row.js';
@@ -31,6 +33,8 @@ export interface RecoverySteps {
   readonly map: StoredMap;
   /** Every shard that the program has a table for, sorted. */
   readonly shards: () => readonly WalkedShard[];
+  /** For the waits between attempts. */
+  readonly timers: Timers;
   /** Throws `ShardTakenError` for a table that is that of another shard. A point read of each. */
   readonly refuseOtherShards: () => Promise<void>;
   readonly textOf: (partitionKey: string) => string;
@@ -96,9 +100,11 @@ export class MapRecovery {
    * Ends the differences of a plan: hands their partitions over to their shards by the map, or
    * changes the map to the shards that have them; with a hash all partitions of their slots. Where
    * both shards accept writes the rows of the kept side count, otherwise those of the latest
-   * handover; programs go on meanwhile. Throws `StaleMapError`, before anything is written, when
-   * the map has changed since the plan; so does one of two that recover at the same time, and what
-   * the other one decided stands. When it was killed, `cutOver` and `finish` end it.
+   * handover; programs go on meanwhile. Throws `StaleMapError` when the map has changed since the
+   * plan, before anything is written. So does one of two that recover at the same time: it may have
+   * raised epochs of the side that it keeps, but what the other one decided stands. When it was
+   * killed, `cutOver` and `finish` end it; then plan again. Throws `ContentionError` when other
+   * writers of a partition are always faster.
    */
   async recover(plan: RecoveryPlan, options: ShardStepOptions = {}): Promise<ShardReport> {
     const { map, textOf, checked, cutOver, finish } = this.#steps;
@@ -112,8 +118,7 @@ export class MapRecovery {
     await this.#openOutdated(plan);
     await this.#preferKept(plan);
     await map.change('recovering', (now) => {
-      const isBegun = now.phase === 'handing-over' && sameRouting(now.target, change.target);
-      if (isBegun) return now;
+      if (isBegun(now, change)) return now;
       this.#refuseStale(now, plan);
       return { version: plan.version + 1, phase: 'handing-over', ...change };
     });
@@ -128,7 +133,8 @@ export class MapRecovery {
   /**
    * Ends one difference of a plan, keeping the side that is said, as `recover` does. Two point
    * reads of each shard besides. Throws `StaleMapError`, before anything is written, when the
-   * partition does not differ in that way any more, or while the map changes.
+   * partition does not differ in that way any more, or while the map changes; and as `recover` when
+   * another recovery is begun meanwhile, also one of other partitions.
    */
   async resolve(
     difference: ShardDifference,
@@ -220,17 +226,15 @@ export class MapRecovery {
 
   /** Raises the epoch of the kept shard above the other's: the later handover counts. */
   async #preferSide(keep: KeptSide, { partitionKey, home, shard }: ShardDifference): Promise<void> {
+    const { shards, timers } = this.#steps;
     const [kept, other] = keep === 'map' ? [home, shard] : [shard, home];
     const tableOf = (name: string | undefined): TableGateway | undefined =>
-      this.#steps.shards().find((each) => each.name === name)?.table;
+      shards().find((each) => each.name === name)?.table;
     const [keptTable, otherTable] = [tableOf(kept), tableOf(other)];
     if (keptTable === undefined || otherTable === undefined) return;
-    if (!(await isOwned(keptTable, partitionKey))) return;
-    const latest = await epochOf(otherTable, partitionKey);
-    if ((await epochOf(keptTable, partitionKey)) > latest) return;
-    const result = await raiseEpoch(keptTable, partitionKey, latest + 1);
-    if (typeof result !== 'string') return;
-    throw new StaleMapError(`'${partitionKey}' is ${result} in ${keptTable.table}; plan again`);
+    const what = `keeping '${partitionKey}' in ${keptTable.table}`;
+    const attempt = (): Promise<void> => preferTable(keptTable, otherTable, partitionKey);
+    await retryConflicts(what, { timers }, attempt, isOvertaken);
   }
 
   /**
@@ -260,6 +264,30 @@ export class MapRecovery {
       if ((await epochOf(tableAmong(shards(), home), partitionKey)) === 0) await open(partitionKey);
     }
   }
+}
+
+/** Throws `OvertakenError` when another writer was faster. */
+async function preferTable(
+  kept: TableGateway,
+  other: TableGateway,
+  partitionKey: string,
+): Promise<void> {
+  if (!(await isOwned(kept, partitionKey))) return;
+  const latest = await epochOf(other, partitionKey);
+  if ((await epochOf(kept, partitionKey)) > latest) return;
+  const result = await raiseEpoch(kept, partitionKey, latest + 1);
+  if (result === 'contended') throw new OvertakenError(undefined);
+  if (result !== 'closed') return;
+  throw new StaleMapError(`'${partitionKey}' is closed in ${kept.table}; plan again`);
+}
+
+/** Whether a map changes by this recovery already, of the same partitions to the same side. */
+function isBegun(
+  state: MapState,
+  { routing, target }: { readonly routing: ShardRouting; readonly target: ShardRouting },
+): boolean {
+  if (state.phase !== 'handing-over') return false;
+  return sameRouting(state.routing, routing) && sameRouting(state.target, target);
 }
 
 function tableAmong(shards: readonly WalkedShard[], shard: string): TableGateway {

@@ -90,6 +90,7 @@ export class ShardMap {
     this.table = new ShardedTable(this.#map, this.#partitions, tables);
     this.recovery = new MapRecovery({
       map: this.#map,
+      timers,
       shards: () => this.#walked(this.#shardNames()),
       refuseOtherShards: () => this.#refuseOtherShards(),
       textOf: routeBy,
@@ -368,10 +369,7 @@ export class ShardMap {
     return this.#walkAgain('cleanUp', state, this.#shardNames(), options, work);
   }
 
-  /**
-   * All steps up to `finish`, from the current phase on. For a script, which calls it again when it
-   * was killed. Throws as `start`.
-   */
+  /** All steps up to `finish`, from the current phase on, also after a kill. Throws as `start`. */
   async apply(
     change: ShardRouting | RoutingChange | ShardPlan,
     options: ShardStepOptions = {},
