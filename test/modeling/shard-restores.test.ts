@@ -104,7 +104,8 @@ function restoreRow(shard: ShardName): Row {
 
 const halfRestored = {
   name: 'ManagerError',
-  message: /has a part of the backup.*restore it again with resume.*then attach it/,
+  message:
+    /has a part of the backup.*restore it again with resume.*then run or cancel.*then attach it/,
 };
 
 const notEnded = { name: 'ManagerError', message: /has not ended: restore it again with resume/ };
@@ -467,6 +468,26 @@ describe('a shard that is being restored', () => {
     );
     await flaky.backups.restore(world.store, world.names[0]);
     assert.ok(failures > 1);
+    await attach(world);
+    assert.deepEqual(await amounts(world), [1, 5]);
+  });
+
+  it('is written no further when the look at its restore is refused for good', async () => {
+    const world = await emptied(300);
+    let isWriting = false;
+    const refused = world.manager((port) =>
+      wrappedMethods(port, async (method, send, given) => {
+        if (isWriting && method === 'get' && JSON.stringify(given).includes('restore_')) {
+          throw new RequestError('403', { status: 403, code: 'AuthorizationFailure' });
+        }
+        const isOfShard = port instanceof MemoryTable && port.table === 'orders';
+        if (isOfShard && method === 'transact') isWriting = true;
+        return send();
+      }),
+    );
+    const restored = refused.backups.restore(world.store, world.names[0]);
+    await assert.rejects(restored, { name: 'RequestError', status: 403 });
+    await world.manager().backups.restore(world.store, world.names[0], { resume: true });
     await attach(world);
     assert.deepEqual(await amounts(world), [1, 5]);
   });

@@ -1,6 +1,7 @@
 import { SharedRuns } from '../../../base/async/shared-runs.js';
 import type { Randomness } from '../../../base/randomness.js';
 import type { TableGateway } from '../../table/gateway.js';
+import { isTransient } from '../../table/transient.js';
 import { unlessAbsent } from './absent-table.js';
 import { readList, requireWhole, type ShardBackup } from './backup-list.js';
 import type { BackupStore } from './backup-store.js';
@@ -114,7 +115,8 @@ export function refuseRestoring(shard: string, backup: string | undefined): void
   if (backup === undefined) return;
   throw new ManagerError(
     `the shard '${shard}' has a part of the backup '${backup}', whose restore has not ended: ` +
-      `${howToEnd}; then attach it`,
+      `${howToEnd}; then run or cancel the operation that moves its partitions, if one is under ` +
+      'way, and then attach it',
   );
 }
 
@@ -239,7 +241,8 @@ async function writeTable(
 
 /**
  * The table of a shard while this run restores it. Each request is sent after a look at the row of
- * the restore, which those that wait for it share; one that does not find the run stops it. So
+ * the restore, which those that wait for it share; one that does not find the run stops it, and so
+ * does an error that would not pass, as where the control table may not be read any more. So
  * another program that has taken the restore over may still meet the requests that were sent
  * before, `concurrency` at most, and no other.
  */
@@ -253,8 +256,8 @@ function ownTable(
   const look = async (): Promise<void> => {
     stop.signal.throwIfAborted();
     await requireRun(rows, run).catch((error: unknown) => {
-      // Another error of the look is one of the request, which is sent again where that may help.
-      if (error instanceof ManagerError) stop.abort(error);
+      // One that passes is an error of the request, which is sent again.
+      if (!isTransient(error)) stop.abort(error);
       throw error;
     });
   };
