@@ -210,6 +210,32 @@ describe('announcements that leave moves out', () => {
     ]);
   });
 
+  it('tell a deleted entity once, though feeds tell its key again when its marker goes', async () => {
+    const deletedIn = async (phase: 'backfilling' | 'reading-new', end: 'finish' | 'rollBack') => {
+      const { move, said, feed } = newModels('silent');
+      await move.entities.insert({ ...at(1), amount: 1 });
+      await said();
+      await move.start();
+      await move.backfill();
+      if (phase === 'backfilling') await move.entities.delete(at(1), { ifMatch: 'any' });
+      await move.verify();
+      await move.cutOver();
+      if (phase === 'reading-new') await move.entities.delete(at(1), { ifMatch: 'any' });
+      await move[end]();
+      await move.cleanUp();
+      assert.deepEqual(await said(), ['deleted 1']);
+      const [inserted, ...old] = await feed('old', 'contoso');
+      assert.equal(inserted, 'inserted Oslo_000001');
+      return { old, new: await feed('new', 'city_Oslo') };
+    };
+    const [old, next] = ['deleted Oslo_000001', 'deleted 000001_contoso'];
+    assert.deepEqual(await deletedIn('backfilling', 'finish'), { old: [old], new: [next] });
+    assert.deepEqual(await deletedIn('backfilling', 'rollBack'), { old: [old, old], new: [] });
+    const replaced = 'replaced 000001_contoso';
+    assert.deepEqual(await deletedIn('reading-new', 'finish'), { old: [], new: [replaced, next] });
+    assert.deepEqual(await deletedIn('reading-new', 'rollBack'), { old: [old], new: [replaced] });
+  });
+
   it('tell the change that hands an entity over which has no copy yet', async () => {
     const { models, tables: rows, move, said } = newModels('silent');
     for (const id of [1, 2]) await move.entities.insert({ ...at(id), amount: id });

@@ -269,7 +269,8 @@ export class ReKeying<O extends AnyDefinition, N extends AnyDefinition, A> {
       if (isOpen(state.side, state.epoch)) throw new ModelError('the row is no copy of an entity');
       return this.#delete(state.side, asMove(deleteOf(row, state.etag)));
     };
-    // No step of the move: a program deleted the entity, and no feed has told that its row is gone.
+    // No step of the move: a program deleted the entity, and the feed of this side has not told, or
+    // only for a row before the marker, that the row of these keys is gone.
     const removeGone: RowWork = async ({ row, state }) =>
       state.content.entityRow === undefined && this.#delete(state.side, deleteOf(row, state.etag));
     const walks: readonly Walk[] = [
