@@ -103,8 +103,11 @@ export class OneToOne<A extends AnyDefinition, B extends AnyDefinition> {
   /**
    * Deletes an entity that was read, and its detail in any version, also one that cannot be read.
    * A point read of the detail's type; then one transaction in one partition, otherwise two
-   * deletes. Throws `ConditionFailedError` when another writer has changed the entity since, and
-   * `DecodeError` when a row of another type has the key of the detail; then nothing is deleted.
+   * deletes. Throws `ConditionFailedError` when another writer has changed the entity since,
+   * `DecodeError` when a row of another type has the key of the detail, and `EncryptionError` when
+   * a retired client library encrypted the detail and its table does not accept that; then nothing
+   * is deleted. Apart, a detail that another program writes after the read found none stays, for
+   * `removeOrphans`: it may be that of a new pair.
    */
   async delete(main: Stored<ReadOf<A>>): Promise<void> {
     const { main: mainType, detail: detailType, mainTable, detailOf } = this.#options;
