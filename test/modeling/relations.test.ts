@@ -12,10 +12,12 @@ import {
   ValueError,
   type TableGateway,
 } from '../../src/modeling/index.js';
+import { keyRing, withEncryption } from '../../src/modeling/encryption/index.js';
 import { oneToManyOf } from '../../src/modeling/patterns/relations/one-to-many.js';
 import { oneToOneOf } from '../../src/modeling/patterns/relations/one-to-one.js';
 import { costly } from '../support/run-length.js';
 import { crashEverywhere, type Doomed } from './support/crash-points.js';
+import { CountingKey } from './support/encryption-keys.js';
 import { fillRow } from './support/full-rows.js';
 import { MemoryRows, MemoryTable } from './support/memory-table.js';
 import { startTables } from './support/observed-tables.js';
@@ -481,6 +483,23 @@ describe('one to one', () => {
     await assert.rejects(badges.get(main), DecodeError);
     await badges.delete(read);
     assert.deepEqual(table.rows.all, []);
+  });
+
+  it('stays while a retired client library has encrypted its detail, which is deleted by its keys', async () => {
+    const inner = new MemoryTable(new MemoryRows());
+    const table = withEncryption(inner, { keys: keyRing(new CountingKey('master').kek) });
+    const badges = badgesOf(table);
+    await badges.insert(main, { region: 'East', id: 1, color: 'red' });
+    const pair = await badges.get(main);
+    assert.ok(pair);
+    const properties = { _ClientEncryptionMetadata1: { type: 'String', value: '{}' } } as const;
+    const row = { ...codecOf(Badge).key(mainOf(main)), properties };
+    await inner.write({ kind: 'merge', row, etag: '*' });
+    await assert.rejects(badges.delete(pair.main), /EncryptionError: .*pass legacy: 'accept'/);
+    assert.equal(inner.rows.all.length, 2);
+    await badges.details.deleteIfExists(mainOf(main));
+    await badges.delete(pair.main);
+    assert.deepEqual(inner.rows.all, []);
   });
 
   it('stays while a row of another type has the key of its detail', async () => {
