@@ -18,7 +18,7 @@ import {
   intervals,
   type BackedUpShards,
 } from './support/backed-up-shards.js';
-import { crashEverywhere } from './support/crash-points.js';
+import { crashEverywhere, type Doomed } from './support/crash-points.js';
 import { Order, orderSchema, type ShardName } from './support/memory-shards.js';
 import { MemoryRows, MemoryTable } from './support/memory-table.js';
 import { wrappedMethods } from './support/wrapped-methods.js';
@@ -255,6 +255,42 @@ describe('a shard that is being restored', () => {
     await map.cleanUp();
     assert.deepEqual(await amounts(world), [1, 9]);
   });
+
+  it(
+    'is taken back with each write since its handover, wherever that is killed',
+    costly(),
+    async () => {
+      const opened = (world: BackedUpShards, doomed?: Doomed) =>
+        world.manager(doomed && ((port) => doomed.wrap(port))).open('orders', orderSchema);
+      let id = '';
+      await crashEverywhere<Emptied>({
+        prepare: async () => {
+          const world = await emptied();
+          await world.manager().backups.restore(world.store, world.names[0]);
+          await attach(world);
+          const { map, operations } = await opened(world);
+          ({ id } = await operations.begin(moveShard('south', 'west'), { title: 'away' }));
+          await map.backfill();
+          await map.cutOver();
+          const orders = (await opened(world)).entities(Order);
+          await orders.update({ customer: 500, id: 1 }, (o) => ({ ...o, amount: 9 }));
+          await lostAndRestoredInPart(world);
+          await world.manager().backups.restore(world.store, world.names[0], { resume: true });
+          return world;
+        },
+        run: async (world, doomed) => (await opened(world, doomed)).operations.cancel(id),
+        recover: async (world) => {
+          const { operations } = await opened(world);
+          assert.equal((await operations.cancel(id)).status, 'cancelled');
+        },
+        check: async (world) => {
+          await attach(world);
+          await (await opened(world)).unguarded.cleanUp();
+          assert.deepEqual(await amounts(world), [1, 9]);
+        },
+      });
+    },
+  );
 
   it('keeps up no operation that moves nothing of it', async () => {
     const world = await emptied();
