@@ -1,5 +1,5 @@
 import { PartitionRefusal, type NewStore } from '../http/control/partitions.js';
-import { StoreUnavailableError } from '../kv/errors.js';
+import { StoreClosedError } from '../kv/errors.js';
 import {
   changeStore,
   isElsewhere,
@@ -117,14 +117,14 @@ export class StoreChanges {
     }
   }
 
-  /** Whether the store that is open here answers in time, and is a member. */
+  /** Whether the store that is open here answers in time and without an error, and is a member. */
   async #answers(name: string): Promise<boolean> {
     const { members, settings } = this.#open;
     try {
       return await answered(isMember(members, name), { store: name, timers: settings.timers });
     } catch (error) {
-      if (error instanceof StoreUnavailableError) return false;
-      throw error;
+      if (error instanceof StoreClosedError) throw error;
+      return false;
     }
   }
 

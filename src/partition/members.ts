@@ -68,9 +68,9 @@ export class Members {
     this.#admissions.set(store, admission);
   }
 
-  /** The admission that the store of a name had when its row was seen last, if it was. */
-  admissionOf(name: string): string | undefined {
-    return this.#admissions.get(this.named(name));
+  /** The admission that a store had when its row was seen last, if it was. */
+  admissionOf(store: MemberStore): string | undefined {
+    return this.#admissions.get(store);
   }
 
   /** The store of that name. Throws `StoreNotOpenError` when this process has not opened it. */

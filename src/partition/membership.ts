@@ -1,5 +1,6 @@
 import type { Timers } from '../base/async/timers.js';
-import { StoreUnavailableError } from '../kv/errors.js';
+import { messageOf } from '../base/thrown.js';
+import { StoreClosedError } from '../kv/errors.js';
 import type { MemberStore } from '../kv/member-store.js';
 import type { Store } from '../kv/store.js';
 import { Catalogue, versioned } from './catalogue.js';
@@ -69,18 +70,20 @@ export async function knownStores(
  * One read of that store and two of the home store.
  */
 export async function isMember(members: Members, name: string): Promise<boolean> {
+  // Another task of this process may close the store meanwhile.
+  const store = members.named(name);
   const [own, known] = await Promise.all([
-    ownMemberRow(members, name),
+    ownMemberRow(members, { name, store }),
     new Catalogue(members.home).store(name),
   ]);
-  if (own !== undefined) members.noteAdmission(members.named(name), own.row.admission);
+  if (own !== undefined) members.noteAdmission(store, own.row.admission);
   return own !== undefined && (known === undefined || known.row.admission === own.row.admission);
 }
 
 /**
  * Whether the key space has another place by the name of a store that is open here. While the one
- * that is open does not answer, or is silent, its row counts as it was seen last; false when it
- * never was.
+ * that is open is silent, or its row cannot be read, the row counts as it was seen last; false when
+ * it never was. Rejects with `StoreClosedError` when the store was closed.
  */
 export async function isElsewhere(
   members: Members,
@@ -89,11 +92,12 @@ export async function isElsewhere(
 ): Promise<boolean> {
   const known = await new Catalogue(members.home).store(name);
   if (known === undefined || !members.has(name)) return false;
+  const store = members.named(name);
   try {
     return !(await answered(isMember(members, name), { store: name, timers }));
   } catch (error) {
-    if (!(error instanceof StoreUnavailableError)) throw error;
-    const own = members.admissionOf(name);
+    if (error instanceof StoreClosedError) throw error;
+    const own = members.admissionOf(store);
     return own !== undefined && own !== known.row.admission;
   }
 }
@@ -102,8 +106,9 @@ export async function isElsewhere(
  * Removes a store from the key space. False while it has a range or an operation concerns it.
  * Afterwards the store is empty and may be used for other data. May be repeated, also when another
  * process has removed the store: when the key space has another place by this name since, that one
- * stays. Throws `MembershipError` when the store does not answer, or is silent for seconds: the one
- * that is open here gets no range any more, and the next attempt completes the removal.
+ * stays. Throws `MembershipError` when the store is silent for seconds, or its row cannot be read
+ * or deleted: the one that is open here gets no range any more, and the next attempt completes the
+ * removal.
  */
 export async function removeMember(
   members: Members,
@@ -114,8 +119,10 @@ export async function removeMember(
   for (;;) {
     // First: another place by this name comes in only after a removal, which changes the row.
     const map = await catalogue.mapRow();
+    // Before the catalogue lets the store go: who takes it in again afterwards writes another row.
+    const own = await openedRow(members, name, timers);
     if (await isElsewhere(members, name, timers)) {
-      await deleteMemberRow(members, name, { timers, otherwise: staysElsewhere(name) });
+      await own?.delete(staysElsewhere(name));
       return true;
     }
     const found = await catalogue.store(name);
@@ -125,14 +132,17 @@ export async function removeMember(
     if (operations.some(({ row }) => concerns(row, name))) return false;
     const version = map.row.version + 1;
     const { ok } = await catalogue.commit({
-      // Fails when an operation has begun meanwhile, because that changes the row of the map.
-      checks: [{ key: mapKey, version: map.version }],
+      checks: [
+        // Fails when an operation has begun meanwhile, because that changes the row of the map.
+        { key: mapKey, version: map.version },
+        // Fails when another process has taken the store in, or out, meanwhile.
+        { key: storeRowKey(name), version: found?.version ?? 'absent' },
+      ],
       puts: [{ key: mapKey, value: encodeMapRow({ ...map.row, version }) }],
       deletes: found === undefined ? [] : [storeRowKey(name)],
     });
     if (!ok) continue;
-    const given = { timers, otherwise: isHalfRemoved(name) };
-    if (members.has(name)) await deleteMemberRow(members, name, given);
+    await own?.delete(isHalfRemoved(name));
     return true;
   }
 }
@@ -178,53 +188,75 @@ export function mayGive(row: OperationRow, store: string): boolean {
   return row.kind === 'move' && row.target === store && row.step !== 'cancel';
 }
 
-/** What to do when the store that is open here does not answer, and another one has its name. */
+/** What to do when the row of the store that is open here stays, and another one has its name. */
 function staysElsewhere(name: string): string {
   return (
     `The store '${name}' of these data is not the one that this server has open, and stays: it was ` +
-    'taken in after that one was taken out. The one that is open here does not answer, so its ' +
-    'place still says that it belongs to these data. Repeat the command when it answers again, or ' +
-    'start this server with the place of the other one.'
+    'taken in after that one was taken out. The place that is open here did not confirm that it no ' +
+    'longer belongs to these data. Repeat the command when it answers again, or start this server ' +
+    'with the place of the other one.'
   );
 }
 
 /** The same when no other store has its name. */
 function isHalfRemoved(name: string): string {
   return (
-    `The store '${name}' gets no range any more, but it does not answer, so its place still says ` +
-    'that it belongs to these data. Repeat the command when it answers again; when it never ' +
-    `will: tabularium partition store remove ${name} --lost.`
+    `The store '${name}' gets no range any more, but its place did not confirm that it no longer ` +
+    'belongs to these data. Repeat the command when it answers again; when it never will: ' +
+    `tabularium partition store remove ${name} --lost.`
   );
 }
 
+interface OpenedStore {
+  readonly name: string;
+  readonly store: MemberStore;
+}
+
+/** The row of a store that is open here, as it was read. */
+interface OpenedRow {
+  /**
+   * Deletes the row, unless it has changed since or was of other data. Throws `MembershipError`
+   * that says `otherwise` when it could not be read or cannot be deleted.
+   */
+  delete(otherwise: string): Promise<void>;
+}
+
 /**
- * Deletes the row of a member, unless it is that of other data by now. Throws `MembershipError`
- * that says `otherwise` when the store does not answer.
+ * Reads the row of a store; undefined when it is not open here. Rejects with `StoreClosedError`
+ * alone.
  */
-async function deleteMemberRow(
+async function openedRow(
   members: Members,
   name: string,
-  { timers, otherwise }: { readonly timers: Timers; readonly otherwise: string },
-): Promise<void> {
+  timers: Timers,
+): Promise<OpenedRow | undefined> {
+  if (!members.has(name)) return undefined;
+  const store = members.named(name);
   const asked = { store: name, timers };
-  try {
-    const own = await answered(ownMemberRow(members, name), asked);
-    if (own === undefined) return;
-    await answered(deleteRowOf(members.named(name), own.version), { ...asked, isWrite: true });
-  } catch (error) {
-    if (!(error instanceof StoreUnavailableError)) throw error;
-    throw new MembershipError(`${otherwise} ${error.message}`, { cause: error });
-  }
+  const [read] = await Promise.allSettled([
+    answered(ownMemberRow(members, { name, store }), asked),
+  ]);
+  if (read.status === 'rejected' && read.reason instanceof StoreClosedError) throw read.reason;
+  return {
+    async delete(otherwise) {
+      try {
+        if (read.status === 'rejected') throw read.reason;
+        const { value } = read;
+        if (value === undefined) return;
+        await answered(deleteRowOf(store, value.version), { ...asked, isWrite: true });
+      } catch (error) {
+        if (error instanceof StoreClosedError) throw error;
+        throw new MembershipError(`${otherwise} ${messageOf(error)}`, { cause: error });
+      }
+    },
+  };
 }
 
 async function ownMemberRow(
   members: Members,
-  name: string,
+  { name, store }: OpenedStore,
 ): Promise<Versioned<MemberRow> | undefined> {
-  const [found, home] = await Promise.all([
-    members.named(name).get(memberKey),
-    memberRowOf(members.home),
-  ]);
+  const [found, home] = await Promise.all([store.get(memberKey), memberRowOf(members.home)]);
   const own = versioned(found, decodeMemberRow);
   return own?.row.name === name && own.row.space === home?.space ? own : undefined;
 }

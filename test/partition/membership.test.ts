@@ -3,15 +3,16 @@ import { describe, it } from 'node:test';
 import { setImmediate as turn } from 'node:timers/promises';
 import { deferred } from '../../src/base/async/deferred.js';
 import { systemTimers } from '../../src/base/async/timers.js';
-import { compareBytes } from '../../src/base/bytes.js';
+import { compareBytes, equalBytes } from '../../src/base/bytes.js';
 import { manualClock } from '../../src/base/clock.js';
 import { systemRandomness } from '../../src/base/randomness.js';
 import { openMemoryStore } from '../../src/engines/memory/store.js';
+import { StoreDamagedError } from '../../src/kv/errors.js';
 import type { MemberStore } from '../../src/kv/member-store.js';
 import type { CommitBatch } from '../../src/kv/store.js';
 import { addMember, admitMembers } from '../../src/partition/admission.js';
 import { Catalogue } from '../../src/partition/catalogue.js';
-import { guardKey, memberKey, storeRowKey } from '../../src/partition/keys.js';
+import { guardKey, mapKey, memberKey, storeRowKey } from '../../src/partition/keys.js';
 import { Members } from '../../src/partition/members.js';
 import { isMember, MembershipError, removeMember } from '../../src/partition/membership.js';
 import { AnotherPlaceError } from '../../src/partition/operations/tools.js';
@@ -432,6 +433,49 @@ void describe('the removal of a store', () => {
     );
   }
 
+  void it('gives up on a store whose row cannot be read, and is completed later', async (t) => {
+    const { here, catalogue } = await world();
+    const damaged = () => Promise.reject(new StoreDamagedError('A page is damaged.'));
+    const mocked = t.mock.method(here.named('s1'), 'get', damaged);
+    await assert.rejects(removeMember(here, 's1', systemTimers), (error: Error) => {
+      assert.ok(error instanceof MembershipError, String(error));
+      assert.match(error.message, /'s1' gets no range any more.*--lost\. A page is damaged\.$/);
+      return true;
+    });
+    assert.deepEqual(await namesOf(catalogue), ['s0', 's2']);
+    mocked.mock.restore();
+    assert.ok(await removeMember(here, 's1', systemTimers));
+    assert.equal(await here.named('s1').get(memberKey), undefined);
+  });
+
+  void it('takes out what another process has taken in just before', async (t) => {
+    const { stores, here, elsewhere, catalogue } = await world();
+    const [, first] = stores;
+    assert.ok(first !== undefined);
+    first.state.isAway = true;
+    await assert.rejects(removeMember(here, 's1', systemTimers), MembershipError);
+    first.state.isAway = false;
+    const { home } = here;
+    const commit = home.commit.bind(home);
+    const [atCatalogue, atRemoval] = [deferred(), deferred()];
+    t.mock.method(home, 'commit', async (batch: CommitBatch) => {
+      const writes = (key: Uint8Array) => batch.puts.some((put) => equalBytes(put.key, key));
+      if (writes(storeRowKey('s1'))) {
+        atCatalogue.resolve();
+        await atRemoval.promise;
+      } else if (writes(mapKey)) {
+        atRemoval.resolve();
+        await added;
+      }
+      return commit(batch);
+    });
+    const added = addMember(elsewhere, addedAs('s1', first.store));
+    await atCatalogue.promise;
+    assert.ok(await removeMember(here, 's1', systemTimers));
+    assert.deepEqual(await namesOf(catalogue), ['s0', 's2']);
+    assert.equal(await first.store.get(memberKey), undefined);
+  });
+
   void it(
     'that was given up changes nothing of a store that was taken in again',
     hangs,
@@ -489,6 +533,40 @@ void describe('a store that is taken out while another process starts with it', 
     await Promise.all(late);
     assert.equal(late.length, 1);
     assert.ok(await isMember(elsewhere, 's1'));
+  });
+});
+
+void describe('a store that is taken in while another process takes it out', () => {
+  void it('is a member afterwards with its row, which the removal does not delete', async (t) => {
+    const { here, elsewhere, catalogue } = await world();
+    const store = here.named('s1');
+    const [isGone, isBack] = [deferred(), deferred()];
+    const commit = here.home.commit.bind(here.home);
+    t.mock.method(here.home, 'commit', async (batch: CommitBatch) => {
+      const result = await commit(batch);
+      if (!batch.deletes?.some((key) => equalBytes(key, storeRowKey('s1')))) return result;
+      isGone.resolve();
+      await isBack.promise;
+      return result;
+    });
+    const read = store.get.bind(store);
+    let looks = 0;
+    let removed: Promise<boolean> | undefined;
+    t.mock.method(store, 'get', async (key: Uint8Array) => {
+      const found = await read(key);
+      looks += 1;
+      // Its row as a member is found right, and the catalogue is looked at next.
+      if (looks === 2) {
+        removed = removeMember(here, 's1', systemTimers);
+        await isGone.promise;
+      }
+      return found;
+    });
+    await admitted(elsewhere);
+    isBack.resolve();
+    assert.ok(await removed);
+    assert.ok(await isMember(elsewhere, 's1'));
+    assert.deepEqual(await namesOf(catalogue), ['s0', 's1', 's2']);
   });
 });
 

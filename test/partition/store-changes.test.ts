@@ -9,11 +9,11 @@ import { StoreChanges } from '../../src/app/partition-stores.js';
 import { settingsOf } from '../../src/app/settings.js';
 import { openMemoryStore } from '../../src/engines/memory/store.js';
 import { silentLogger } from '../../src/http/exchange/logger.js';
-import { StoreUnavailableError } from '../../src/kv/errors.js';
+import { StoreDamagedError, StoreUnavailableError } from '../../src/kv/errors.js';
 import { PartitionRefusal } from '../../src/http/control/partitions.js';
 import { addMember } from '../../src/partition/admission.js';
 import { Catalogue } from '../../src/partition/catalogue.js';
-import { storeRowKey } from '../../src/partition/keys.js';
+import { memberKey, storeRowKey } from '../../src/partition/keys.js';
 import type { Members } from '../../src/partition/members.js';
 import { removeMember } from '../../src/partition/membership.js';
 import { manualTimers } from '../support/manual-timers.js';
@@ -34,6 +34,13 @@ function changesOf(members: Members, timers: Timers = holdingTimers): StoreChang
     remove: (name: string) => Promise.resolve(members.remove(name)),
   };
   return new StoreChanges(Object.assign({} as OpenPartitions, open));
+}
+
+/** A process with two stores. */
+async function world() {
+  const stores = [await openMemoryStore({ clock }), await openMemoryStore({ clock })];
+  const here = await admitted(membersOf(stores));
+  return { stores, here, catalogue: new Catalogue(here.home) };
 }
 
 void describe('the removal of a lost store', () => {
@@ -62,6 +69,36 @@ void describe('the removal of a lost store', () => {
   });
 });
 
+void describe('the removal of a lost store whose place here cannot be read', () => {
+  for (const trouble of [new StoreDamagedError('A page is damaged.'), new Error('EIO')]) {
+    void it(`takes it out (${trouble.message})`, async (t) => {
+      const { here, catalogue } = await world();
+      t.mock.method(here.named('s1'), 'get', () => Promise.reject(trouble));
+      await changesOf(here).removeLost('s1');
+      assert.notEqual(await catalogue.lostStore('s1'), undefined);
+      assert.ok(!here.has('s1'));
+    });
+
+    void it(`takes no other place out that has its name by now (${trouble.message})`, async (t) => {
+      const { stores, here, catalogue } = await world();
+      const elsewhere = await admitted(membersOf(stores));
+      assert.ok(await removeMember(here, 's1', holdingTimers));
+      await addMember(here, addedAs('s1', await openMemoryStore({ clock })));
+      t.mock.method(elsewhere.named('s1'), 'get', () => Promise.reject(trouble));
+      await assert.rejects(changesOf(elsewhere).removeLost('s1'), /'s1' .* at another place/);
+      assert.equal(await catalogue.lostStore('s1'), undefined);
+    });
+  }
+
+  void it('takes it out when its row there makes no sense', async () => {
+    const { here, catalogue } = await world();
+    const puts = [{ key: memberKey, value: Buffer.from('?') }];
+    await here.named('s1').commit({ checks: [], puts, deletes: [] });
+    await changesOf(here).removeLost('s1');
+    assert.notEqual(await catalogue.lostStore('s1'), undefined);
+  });
+});
+
 void describe('the removal of a lost store whose place here hangs', () => {
   /** Takes `s1` out as lost, in a process that waits for nothing. */
   async function removed(members: Members, signal: AbortSignal): Promise<void> {
@@ -79,12 +116,6 @@ void describe('the removal of a lost store whose place here hangs', () => {
     }
     assert.ok(state.isOver, 'it still waits');
     return removal;
-  }
-
-  async function world() {
-    const stores = [await openMemoryStore({ clock }), await openMemoryStore({ clock })];
-    const here = await admitted(membersOf(stores));
-    return { stores, here, catalogue: new Catalogue(here.home) };
   }
 
   const silent = () => new Promise<undefined>(() => undefined);
