@@ -138,10 +138,11 @@ export class StoreChanges {
    * is.
    */
   async #hasStore(name: string, given: NewStore): Promise<boolean> {
-    const { members, catalogue } = this.#open;
+    const { members, catalogue, settings } = this.#open;
     if (!members.has(name) || (await catalogue.store(name)) === undefined) return false;
     if (Object.keys(given).length === 0) return true;
-    if (!(await isMember(members, name))) return false;
+    const asked = { store: name, timers: settings.timers };
+    if (!(await answered(isMember(members, name), asked))) return false;
     const storage = this.#storageOf(given);
     const place = await this.#open.otherPlace(name, storage);
     if (place === undefined) return true;

@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict';
 import { describe, it, type TestContext } from 'node:test';
-import { setImmediate as turn } from 'node:timers/promises';
 import { holdingTimers } from '../../src/base/async/timers.js';
 import { equalBytes } from '../../src/base/bytes.js';
 import { manualClock } from '../../src/base/clock.js';
@@ -19,7 +18,7 @@ import { removeLostStore } from '../../src/partition/operations/lost-store.js';
 import { AnotherPlaceError, TakenOverError } from '../../src/partition/operations/tools.js';
 import type { MoveStep } from '../../src/partition/rows.js';
 import { verify } from '../../src/partition/verify.js';
-import { manualTimers } from '../support/manual-timers.js';
+import { hurried } from '../support/manual-timers.js';
 import { addedAs, admitted, leaving, membersOf, operationsOver } from './composed-stores.js';
 
 const clock = manualClock();
@@ -236,16 +235,10 @@ void describe('a store that is lost for good', () => {
     const { catalogue, operations } = each;
     const store = each.members.named('s1');
     t.mock.method(store, 'get', () => new Promise(() => undefined));
-    const timers = manualTimers();
-    const state = { isOver: false };
-    const removed = removeLostStore({ catalogue, operations, timers }, 's1').finally(() => {
-      state.isOver = true;
-    });
-    while (!state.isOver && !t.signal.aborted) {
-      timers.fire();
-      await turn();
-    }
-    assert.ok(state.isOver && (await removed), 'it still waits');
+    const removed = hurried(t.signal, (timers) =>
+      removeLostStore({ catalogue, operations, timers }, 's1'),
+    );
+    assert.ok(await removed);
     assert.equal(await catalogue.operation(operation), undefined);
     assert.equal(await each.storeOf(at), 's0');
     assert.match(String((await each.home.get(guardKey(each.range)))?.value), /serving/);

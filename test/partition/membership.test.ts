@@ -1,13 +1,12 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { setImmediate as turn } from 'node:timers/promises';
 import { deferred } from '../../src/base/async/deferred.js';
 import { systemTimers } from '../../src/base/async/timers.js';
 import { compareBytes, equalBytes } from '../../src/base/bytes.js';
 import { manualClock } from '../../src/base/clock.js';
 import { systemRandomness } from '../../src/base/randomness.js';
 import { openMemoryStore } from '../../src/engines/memory/store.js';
-import { StoreDamagedError } from '../../src/kv/errors.js';
+import { StoreDamagedError, StoreUnavailableError } from '../../src/kv/errors.js';
 import type { MemberStore } from '../../src/kv/member-store.js';
 import type { CommitBatch } from '../../src/kv/store.js';
 import { addMember, admitMembers } from '../../src/partition/admission.js';
@@ -18,7 +17,7 @@ import { isMember, MembershipError, removeMember } from '../../src/partition/mem
 import { AnotherPlaceError } from '../../src/partition/operations/tools.js';
 import type { MoveStep } from '../../src/partition/rows.js';
 import { verify } from '../../src/partition/verify.js';
-import { manualTimers } from '../support/manual-timers.js';
+import { hurried } from '../support/manual-timers.js';
 import { addedAs, admitted, leaving, membersOf, operationsOver } from './composed-stores.js';
 
 // A removal that waits for a store that is silent never ends.
@@ -218,6 +217,55 @@ void describe('a store that is away', () => {
     assert.deepEqual(await operations.beginMove(range, 's1'), refused);
     assert.deepEqual(await operations.beginDiscard(range, 's1'), refused);
     assert.deepEqual(await catalogue.operations(), []);
+  });
+});
+
+void describe('a store that is silent', () => {
+  const silent = () => new Promise<undefined>(() => undefined);
+
+  function isSilent(error: unknown): true {
+    assert.ok(error instanceof StoreUnavailableError, String(error));
+    assert.match(error.message, /'s\d' has been silent for 2 seconds/);
+    return true;
+  }
+
+  void it('gets no range, and is not waited for', hangs, async (t) => {
+    const { here, catalogue, range } = await world();
+    t.mock.method(here.named('s1'), 'get', silent);
+    const refused = { ok: false, refusal: 'the store is away' };
+    for (const begin of ['beginMove', 'beginDiscard'] as const) {
+      const begun = await hurried(t.signal, (timers) =>
+        operationsOver(here, clock, { timers })[begin](range, 's1'),
+      );
+      assert.deepEqual(begun, refused);
+    }
+    assert.deepEqual(await catalogue.operations(), []);
+  });
+
+  void it('is not waited for as the target of a move that is taken over', hangs, async (t) => {
+    const { here, range } = await world();
+    const begun = await operationsOver(here, clock).beginMove(range, 's1');
+    assert.ok(begun.ok);
+    t.mock.method(here.named('s1'), 'get', silent);
+    const carried = hurried(t.signal, (timers) =>
+      operationsOver(here, clock, { timers }).carryOut(begun.operation),
+    );
+    await assert.rejects(carried, isSilent);
+  });
+
+  void it('is not waited for as the source of one, whose guard is looked at', hangs, async (t) => {
+    const { here, range } = await world();
+    const begun = await operationsOver(here, clock).beginMove(range, 's1');
+    assert.ok(begun.ok);
+    const { home } = here;
+    const read = home.get.bind(home);
+    t.mock.method(home, 'get', (key: Uint8Array) =>
+      equalBytes(key, guardKey(range)) ? silent() : read(key),
+    );
+    const carried = hurried(t.signal, (timers) =>
+      operationsOver(here, clock, { timers }).carryOut(begun.operation),
+    );
+    await assert.rejects(carried, isSilent);
   });
 });
 
@@ -571,17 +619,6 @@ void describe('a store that is taken in while another process takes it out', () 
 });
 
 /** A removal of a store for which no time is left whenever it waits. */
-async function givenUp(members: Members, signal: AbortSignal): Promise<boolean> {
-  const timers = manualTimers();
-  const state = { isOver: false };
-  const removed = removeMember(members, 's1', timers).finally(() => {
-    state.isOver = true;
-  });
-  removed.catch(() => undefined);
-  while (!state.isOver && !signal.aborted) {
-    timers.fire();
-    await turn();
-  }
-  assert.ok(state.isOver, 'it still waits');
-  return removed;
+function givenUp(members: Members, signal: AbortSignal): Promise<boolean> {
+  return hurried(signal, (timers) => removeMember(members, 's1', timers));
 }

@@ -16,7 +16,7 @@ import { Catalogue } from '../../src/partition/catalogue.js';
 import { memberKey, storeRowKey } from '../../src/partition/keys.js';
 import type { Members } from '../../src/partition/members.js';
 import { removeMember } from '../../src/partition/membership.js';
-import { manualTimers } from '../support/manual-timers.js';
+import { hurried, manualTimers } from '../support/manual-timers.js';
 import { addedAs, admitted, membersOf, operationsOver } from './composed-stores.js';
 
 // A removal that waits for a store that does not close never ends.
@@ -101,21 +101,8 @@ void describe('the removal of a lost store whose place here cannot be read', () 
 
 void describe('the removal of a lost store whose place here hangs', () => {
   /** Takes `s1` out as lost, in a process that waits for nothing. */
-  async function removed(members: Members, signal: AbortSignal): Promise<void> {
-    const timers = manualTimers();
-    const state = { isOver: false };
-    const removal = changesOf(members, timers)
-      .removeLost('s1')
-      .finally(() => {
-        state.isOver = true;
-      });
-    removal.catch(() => undefined);
-    while (!state.isOver && !signal.aborted) {
-      timers.fire();
-      await turn();
-    }
-    assert.ok(state.isOver, 'it still waits');
-    return removal;
+  function removed(members: Members, signal: AbortSignal): Promise<void> {
+    return hurried(signal, (timers) => changesOf(members, timers).removeLost('s1'));
   }
 
   const silent = () => new Promise<undefined>(() => undefined);
@@ -143,6 +130,17 @@ void describe('the removal of a lost store whose place here hangs', () => {
     });
     await removed(here, t.signal);
     assert.notEqual(await catalogue.lostStore('s1'), undefined);
+  });
+});
+
+void describe('a store that is taken back', () => {
+  void it('is not waited for when it is silent', hangs, async (t) => {
+    const { here } = await world();
+    t.mock.method(here.named('s1'), 'get', () => new Promise(() => undefined));
+    const added = hurried(t.signal, (timers) =>
+      changesOf(here, timers).add('s1', { inMemory: true }),
+    );
+    await assert.rejects(added, /^StoreUnavailableError: The store 's1' has been silent/);
   });
 });
 

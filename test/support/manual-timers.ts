@@ -1,3 +1,5 @@
+import assert from 'node:assert/strict';
+import { setImmediate as turn } from 'node:timers/promises';
 import type { Timers } from '../../src/base/async/timers.js';
 
 /** Timers that fire when a test says so. */
@@ -30,4 +32,23 @@ export function manualTimers(): ManualTimers {
       for (const [call] of due) call();
     },
   };
+}
+
+/** Awaits work for which no time is left whenever it waits. Fails when it waits without a limit. */
+export async function hurried<Result>(
+  signal: AbortSignal,
+  start: (timers: Timers) => Promise<Result>,
+): Promise<Result> {
+  const timers = manualTimers();
+  const state = { isOver: false };
+  const work = start(timers).finally(() => {
+    state.isOver = true;
+  });
+  work.catch(() => undefined);
+  while (!state.isOver && !signal.aborted) {
+    timers.fire();
+    await turn();
+  }
+  assert.ok(state.isOver, 'it still waits');
+  return work;
 }

@@ -2,6 +2,7 @@ import { GuardError, StoreUnavailableError } from '../../kv/errors.js';
 import { guardKey } from '../keys.js';
 import { isMember } from '../membership.js';
 import { StoreNotOpenError } from '../members.js';
+import { answered } from '../reach.js';
 import type { MoveRow, OperationRow } from '../rows.js';
 import { isTooFarBehind } from './catching-up.js';
 import { readGuard } from './held-operation.js';
@@ -12,7 +13,8 @@ import { AnotherPlaceError, type OperationTools } from './tools.js';
  * Why this process cannot carry an operation on: it has not opened a store of it, or has it at
  * another place. Such a process must not take the operation over again and again, because it would
  * keep off the one that has the stores. Undefined when it can, and when it cannot finish a move but
- * can let its source go on. A store that does not answer for now is no lack. Reads only.
+ * can let its source go on. A store that does not answer for now, or is silent, is no lack. Reads
+ * only.
  */
 export async function lackOf(
   tools: OperationTools,
@@ -49,12 +51,13 @@ async function storesOf(
 }
 
 async function lackOfStore(
-  { members }: OperationTools,
+  { members, timers }: OperationTools,
   operation: number,
   name: string,
 ): Promise<StoreNotOpenError | AnotherPlaceError | undefined> {
   try {
-    return (await isMember(members, name)) ? undefined : new AnotherPlaceError(operation, name);
+    const isSame = await answered(isMember(members, name), { store: name, timers });
+    return isSame ? undefined : new AnotherPlaceError(operation, name);
   } catch (error) {
     if (error instanceof StoreNotOpenError) return error;
     if (error instanceof StoreUnavailableError) return undefined;
@@ -73,7 +76,8 @@ async function sourceWaits(
   // After the switch calls wait for the target, and a repair makes nobody wait.
   if (step !== 'cancel' && !stepsBeforeSwitch.has(step)) return false;
   const store = tools.members.named(source);
-  const found = await readGuard(store, range);
+  const { timers } = tools;
+  const found = await answered(readGuard(store, range), { store: source, timers });
   if (found === undefined) return false;
   const { state } = found.row;
   if (step === 'cancel' || state !== 'logging') return state !== 'serving';

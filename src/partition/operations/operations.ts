@@ -8,6 +8,7 @@ import { mapKey, operationKey, rangeKey, storeRowKey } from '../keys.js';
 import { operationsMax, rangesMax } from '../limits.js';
 import { isMember } from '../membership.js';
 import { dataOf } from '../range-map.js';
+import { answered } from '../reach.js';
 import {
   encodeMapRow,
   encodeOperationRow,
@@ -234,11 +235,12 @@ export class Operations {
    * process may have removed a store that is open here, and its place may have other data by now.
    */
   async #store(name: string): Promise<Versioned<StoreRow> | Refusal> {
-    const { catalogue, members } = this.#tools;
+    const { catalogue, members, timers } = this.#tools;
     const known = members.has(name) ? await catalogue.store(name) : undefined;
     if (known === undefined) return 'no such store';
     try {
-      return (await isMember(members, name)) ? known : 'another place';
+      const isSame = await answered(isMember(members, name), { store: name, timers });
+      return isSame ? known : 'another place';
     } catch (error) {
       if (error instanceof StoreUnavailableError) return 'the store is away';
       throw error;
