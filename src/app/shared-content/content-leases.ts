@@ -61,6 +61,12 @@ export class ContentLeases implements Liveness {
     return this.#guard;
   }
 
+  /** None of the commits that have the guard is applied afterwards. May be repeated. */
+  async fence(): Promise<void> {
+    const { store } = this.#options;
+    await store.fence({ checks: [], puts: [], deletes: [this.guard.key] });
+  }
+
   async listen(token: string): Promise<LivenessHandle> {
     const { store, shown } = this.#options;
     const keys = [leaseKey(token), sessionKey(token)];

@@ -224,6 +224,31 @@ void describe('content that servers of several machines share', () => {
     assert.deepEqual(await readdir(sessions), []);
   });
 
+  void it('is not named by the first session once there is another, also when its lease was not renewed', async (t) => {
+    const { directory, store } = await world(t);
+    const away = { is: false };
+    const one = await server(directory, awayable(store, away));
+    away.is = true;
+    await one.live(5);
+    away.is = false;
+    const sessions = join(directory, 'content', 'sessions');
+    for (const name of await readdir(sessions)) await rm(join(sessions, name));
+    const former = one.shared.store;
+    const named = new Promise<void>((resolve, reject) => {
+      one.shared.onRenewed(() => {
+        assert.rejects(former.commit(naming), GuardError).then(resolve, reject);
+      });
+    });
+    await assert.rejects(one.put(), ContentSessionLostError);
+    await named;
+    await settled();
+    await assert.rejects(former.commit(naming), GuardError);
+    assert.equal(await store.get(owner), undefined);
+    await one.putNamed();
+    assert.equal((await one.shared.store.commit(naming)).ok, true);
+    await one.shared.end('known');
+  });
+
   void it('is not named any more by a server that stood still and was taken for dead', async (t) => {
     const { directory, store } = await world(t);
     const [still, living] = [await server(directory, store), await server(directory, store)];

@@ -31,13 +31,15 @@ export interface SharedContentOptions {
 interface Session {
   readonly content: FileContent;
   readonly store: Store;
+  /** Ends what the session has begun: none of its commits is applied afterwards. */
+  fence(): Promise<void>;
 }
 
 /**
  * Content in files that processes on several machines share, like the key space. A process that
  * stood still for long is taken for dead by the others. It then begins another session, also when
- * somebody has removed the file of its session, and nothing that it began in the former one is
- * applied any more.
+ * somebody has removed the file of its session. Nothing that it began in the former one is applied
+ * any more once it begins the next.
  */
 export class SharedContent {
   readonly isContentRemote = false;
@@ -105,6 +107,8 @@ export class SharedContent {
     const former = this.#session;
     while (!this.#isEnded) {
       try {
+        // Whoever took the session for dead has fenced it. Whoever removed its file has not.
+        await former.fence();
         this.#session = await begin(this.#options, () => this.#lose());
         this.#trouble = undefined;
         this.#onRenewed();
@@ -147,5 +151,9 @@ async function begin(options: SharedContentOptions, onLost: () => void): Promise
   });
   const given = { clock, timers, randomness, onSessionLost: lose };
   const content = await openContentIn({ files, liveness }, given);
-  return { content, store: writtenBySession(keySpace, liveness.guard) };
+  return {
+    content,
+    store: writtenBySession(keySpace, liveness.guard),
+    fence: () => liveness.fence(),
+  };
 }
