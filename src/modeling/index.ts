@@ -95,7 +95,7 @@ export {
   type Picked,
   type Selection,
 } from './table/entities.js';
-export type { Change, ChangeInTurn, UpdateOptions } from './table/change.js';
+export type { Change, ScopedChange, UpdateOptions } from './table/change.js';
 export {
   writesOf,
   type KeyOrEntity,
@@ -129,7 +129,7 @@ export {
   type TransactionChange,
   type TransactionOptions,
 } from './table/transaction.js';
-export type { Turn } from './table/turn.js';
+export type { UpdateScope } from './table/update-scope.js';
 export { odataLiteral, odataString } from './table/odata.js';
 export {
   openTable,

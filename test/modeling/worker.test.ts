@@ -200,7 +200,7 @@ describe('a message that fails', () => {
       version: 1,
       id,
       payload: { n: 7 },
-      excused: 0,
+      uncounted: 0,
       poison: { reason: 'failed', error: 'out of paper', queue: queue.name, deliveries: 4 },
     });
   });
@@ -772,7 +772,7 @@ describe('a worker that runs', () => {
     await running;
     assert.deepEqual(kindsOf(events), ['released']);
     const [envelope] = await visibleEnvelopes(queue);
-    assert.equal(envelope?.excused, 1);
+    assert.equal(envelope?.uncounted, 1);
     assert.deepEqual(time.waiting, []);
   });
 

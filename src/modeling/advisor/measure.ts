@@ -61,20 +61,20 @@ export async function measure<D extends AnyDefinition>(
   const meter = new TableMeter<D>(definition);
   const starts = from.map((partition) => codecOf(definition).partitionKey(partition));
   const places = [...new Set(starts)].sort(compareTexts);
-  const stretches: readonly (string | undefined)[] = places.length === 0 ? [undefined] : places;
-  const rowsEach = Math.ceil(sample / stretches.length);
+  const segments: readonly (string | undefined)[] = places.length === 0 ? [undefined] : places;
+  const rowsEach = Math.ceil(sample / segments.length);
   let isWhole = places.length === 0;
   let requests = 0;
-  for (const [index, start] of stretches.entries()) {
-    const partitionKey = { from: start, before: start && stretches[index + 1] };
-    const found = await readStretch(table, partitionKey, rowsEach, (row) => meter.add(row));
+  for (const [index, start] of segments.entries()) {
+    const partitionKey = { from: start, before: start && segments[index + 1] };
+    const found = await readSegment(table, partitionKey, rowsEach, (row) => meter.add(row));
     requests += found.requests;
     isWhole &&= found.isEnd;
   }
   return meter.measurement(isWhole, requests);
 }
 
-async function readStretch(
+async function readSegment(
   table: TableGateway,
   partitionKey: KeyBounds,
   rowsMax: number,

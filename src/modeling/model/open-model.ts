@@ -226,7 +226,7 @@ export class Model<E extends ModelEntities> {
 
   /**
    * A transaction of the table: each method adds a change, `run` sends all or nothing. One that is
-   * made in a change takes the turn of that one.
+   * made in a change takes the scope of that one.
    */
   transaction(options: Pick<TransactionOptions, 'within'> = {}): Transaction {
     const { randomness, timers } = this.#options;

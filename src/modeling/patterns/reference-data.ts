@@ -4,9 +4,12 @@ import { DefinitionError, ModelError } from '../rows/model-error.js';
 /** The type of keys by which rows refer to items. */
 export type ReferenceKey = string | number | bigint;
 
-/** What is cached, and for how long. */
+/** Options of a cached table: its items, and how long they stay valid. */
 export interface ReferenceDataOptions<Item, Key extends ReferenceKey> {
-  /** Reads all items, such as `() => departments.scanTable()`. Its requests are those of a load. */
+  /**
+   * departments.scanTable()`. Its => Reads all items, such as `() => departments.scanTable()`. One
+   * load sends the requests of that call.
+   */
   readonly load: () => AsyncIterable<Item> | Promise<Iterable<Item>>;
   readonly keyOf: (item: Item) => Key;
   /** The maximum age of the copy, in milliseconds. */
@@ -16,7 +19,7 @@ export interface ReferenceDataOptions<Item, Key extends ReferenceKey> {
    * the error is thrown.
    */
   readonly staleMsMax?: number;
-  /** Refuses more items, which do not belong into memory. 10,000 when absent. */
+  /** The number of items that are cached at most; a load of more fails. 10,000 when absent. */
   readonly itemsMax?: number;
   readonly clock?: Clock;
 }

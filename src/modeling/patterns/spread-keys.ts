@@ -10,7 +10,7 @@ import type { Stored } from '../definition/stored-entity.js';
 import { DefinitionError } from '../rows/model-error.js';
 import type { Row } from '../rows/row.js';
 import { Entities, type EntitiesOptions } from '../table/entities.js';
-import type { ChangeInTurn, UpdateOptions } from '../table/change.js';
+import type { ScopedChange, UpdateOptions } from '../table/change.js';
 import { EntityExistsError } from '../table/errors.js';
 import type { TableGateway } from '../table/gateway.js';
 import type { Query } from '../table/query.js';
@@ -124,7 +124,7 @@ export class SpreadEntities<D extends AnyDefinition, B extends keyof PartitionOf
 
   update<R extends ReadOf<D>>(
     key: Unspread<KeyOf<D>, B>,
-    change: ChangeInTurn<D, R>,
+    change: ScopedChange<D, R>,
     options?: UpdateOptions<D>,
   ): Promise<Stored<ReadOf<D>>> {
     return this.entities.update(this.key(key), change, options);

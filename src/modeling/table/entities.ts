@@ -21,7 +21,7 @@ import {
 } from './errors.js';
 import { absentEntityError } from './refusals.js';
 import { satisfies } from './filter-match.js';
-import type { AnyChange, ChangeInTurn, UpdateOptions } from './change.js';
+import type { AnyChange, ScopedChange, UpdateOptions } from './change.js';
 import { updateAttemptsMax } from './contention.js';
 import type { TableGateway, WriteResult } from './gateway.js';
 import { Gate } from '../../base/async/gate.js';
@@ -46,8 +46,8 @@ import {
 } from './row-writes.js';
 import { hasStamp, newStamp } from './write-stamp.js';
 import { reporting } from './unreadable-row.js';
-import type { Turn } from './turn.js';
-import { updateLinesOf, type LineEnd } from './update-lines.js';
+import type { UpdateScope } from './update-scope.js';
+import { rowUpdateQueuesOf, type UpdateOutcome } from './row-update-queues.js';
 import { writeIfPresent, unlessPresent } from './conditional-write.js';
 
 /** Sources of randomness and time. */
@@ -271,8 +271,8 @@ export class Entities<D extends AnyDefinition> {
    * Updates of one row through one gateway, and transactions that change it as it is, run in the
    * order of their calls, and one that waited for another starts from what that one wrote, without
    * a read of its own. After one that runs for more than a second the next starts beside it. There
-   * is no order between gateways and processes. A change that awaits another update hands its turn
-   * on, as `within`: then neither waits for the other, even by way of others. Throws
+   * is no order between gateways and processes. A change that awaits another update passes its
+   * scope on as `within`: then neither waits for the other, even through further changes. Throws
    * `ContentionError`, and sends nothing, when 10,000 of them wait.
    *
    * With write stamps a change is applied once, even when responses are lost, as long as no more
@@ -282,41 +282,45 @@ export class Entities<D extends AnyDefinition> {
    */
   async update<R extends ReadOf<D>>(
     key: KeyOf<D>,
-    change: ChangeInTurn<D, R>,
+    change: ScopedChange<D, R>,
     options: UpdateOptions<D> = {},
   ): Promise<Stored<ReadOf<D>>> {
     const rowKey = this.codec.key(key);
     const { within } = options;
-    return updateLinesOf(this.table).run(
+    return rowUpdateQueuesOf(this.table).run(
       [rowKey],
       { timers: this.#timers, within },
-      (handed, turn) =>
-        this.#update({ rowKey, handed: handed.get(nameOfKey(rowKey)), turn }, change, options),
+      (preceding, scope) =>
+        this.#update(
+          { rowKey, preceding: preceding.get(nameOfKey(rowKey)), scope },
+          change,
+          options,
+        ),
     );
   }
 
   async #update(
-    { rowKey, handed, turn }: Update,
+    { rowKey, preceding, scope }: Update,
     change: AnyChange<D>,
     { attemptsMax = updateAttemptsMax, ifAbsent }: UpdateOptions<D>,
-  ): Promise<LineEnd<Stored<ReadOf<D>>>> {
-    const unwritten = (row: StoredRow): LineEnd<Stored<ReadOf<D>>> => ({
+  ): Promise<UpdateOutcome<Stored<ReadOf<D>>>> {
+    const unwritten = (row: StoredRow): UpdateOutcome<Stored<ReadOf<D>>> => ({
       result: this.codec.fromRow(row),
       written: [],
     });
     const stamps: string[] = [];
     let refusal: unknown;
-    let known = handed;
+    let known = preceding;
     for (let attempt = 1; attempt <= attemptsMax; attempt++) {
       if (attempt > 1) await this.#pause(attempt - 1);
       let row = known ?? (await this.table.get(rowKey));
       if (row !== undefined && this.#isOwn(row, stamps)) return unwritten(row);
       const stamp = newStamp(this.#randomness);
-      let write = await this.#change({ row, rowKey, stamp, turn }, change, ifAbsent);
+      let write = await this.#change({ row, rowKey, stamp, scope }, change, ifAbsent);
       if (write === undefined && known !== undefined) {
         // Another process may have written since; only a read shows that nothing is to be done.
         row = await this.table.get(rowKey);
-        write = await this.#change({ row, rowKey, stamp, turn }, change, ifAbsent);
+        write = await this.#change({ row, rowKey, stamp, scope }, change, ifAbsent);
       }
       known = undefined;
       if (write === undefined) {
@@ -325,7 +329,7 @@ export class Entities<D extends AnyDefinition> {
       }
       stamps.push(stamp);
       try {
-        const sent = { ...withBefore(write, row), turn };
+        const sent = { ...withBefore(write, row), scope };
         const stored = written(write, await this.table.write(sent));
         return { result: this.#stored(stored), written: stored.etag === '' ? [] : [stored] };
       } catch (error) {
@@ -371,7 +375,7 @@ export class Entities<D extends AnyDefinition> {
 
   /** The write that an attempt of `update` makes; undefined when nothing changes. */
   async #change(
-    { row, rowKey, stamp, turn }: Attempt,
+    { row, rowKey, stamp, scope }: Attempt,
     change: AnyChange<D>,
     ifAbsent: UpdateOptions<D>['ifAbsent'],
   ): Promise<PutWrite | undefined> {
@@ -381,7 +385,7 @@ export class Entities<D extends AnyDefinition> {
       return this.#unmoved(writes.insert(await ifAbsent()), rowKey);
     }
     const current = this.codec.fromRow(row);
-    const next = await change(current, turn);
+    const next = await change(current, scope);
     if (next === undefined) return undefined;
     // The result of `change` may be a new object, without the ETag and the unknown properties.
     return writes.replace({ ...next, [storedAs]: current[storedAs] });
@@ -444,19 +448,19 @@ export class Entities<D extends AnyDefinition> {
   }
 }
 
-/** An update that has its turn. */
+/** An update that is first in its queue. */
 interface Update {
   readonly rowKey: RowKey;
   /** The row as another update of this process has just written it. */
-  readonly handed: StoredRow | undefined;
-  readonly turn: Turn;
+  readonly preceding: StoredRow | undefined;
+  readonly scope: UpdateScope;
 }
 
 interface Attempt {
   readonly row: StoredRow | undefined;
   readonly rowKey: RowKey;
   readonly stamp: string;
-  readonly turn: Turn;
+  readonly scope: UpdateScope;
 }
 
 /** The row as it was written; its Timestamp is not known, nor is its ETag after a lost answer. */

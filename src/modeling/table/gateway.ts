@@ -15,10 +15,10 @@ import {
 import { odataOfSelection, type RowSelection } from './row-selection.js';
 import { RawAnswer } from './sdk-answers.js';
 import { fromSdkError, fromTransactionError } from './sdk-error.js';
-import type { Turn } from './turn.js';
+import type { UpdateScope } from './update-scope.js';
 
 /** One write of one row. The ETag `'*'` matches any stored row. */
-export type RowWrite = InTurn &
+export type RowWrite = InScope &
   OfMove &
   (
     | { readonly kind: 'insert' | 'upsert-replace' | 'upsert-merge'; readonly row: Row }
@@ -26,9 +26,9 @@ export type RowWrite = InTurn &
     | ({ readonly kind: 'delete'; readonly key: RowKey } & WriteOver)
   );
 
-/** The change of an update or a transaction that a write is of, if it has waited for its turn. */
-interface InTurn {
-  readonly turn?: Turn;
+/** The scope of the update or transaction that a write belongs to, if it waited in the queue. */
+interface InScope {
+  readonly scope?: UpdateScope;
 }
 
 /** Told of the writes of a re-keying or an archive, and absent from all others. */

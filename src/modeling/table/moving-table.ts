@@ -1,5 +1,5 @@
 import type { RowWrite, TableGateway } from './gateway.js';
-import { shareUpdateLines } from './update-lines.js';
+import { shareRowUpdateQueues } from './row-update-queues.js';
 
 /** The same write as a step of a move: what a table announces may leave it out. */
 export function asMove(write: RowWrite): RowWrite {
@@ -18,6 +18,6 @@ export function movingTable(table: TableGateway): TableGateway {
     write: (write) => table.write(asMove(write)),
     transact: (writes) => table.transact(writes.map(asMove)),
   };
-  shareUpdateLines(moving, table);
+  shareRowUpdateQueues(moving, table);
   return moving;
 }

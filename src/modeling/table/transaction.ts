@@ -14,7 +14,7 @@ import {
   retryConflicts,
   updateAttemptsMax,
 } from './contention.js';
-import type { Change, ChangeInTurn } from './change.js';
+import type { Change, ScopedChange } from './change.js';
 import { isAmbiguous, RequestError, TransactionFailedError } from './errors.js';
 import { absentEntityError } from './refusals.js';
 import {
@@ -33,8 +33,8 @@ import {
   type RowWrites,
   type WriteCondition,
 } from './row-writes.js';
-import type { Turn } from './turn.js';
-import { updateLinesOf, type HandedRows, type LineEnd } from './update-lines.js';
+import type { UpdateScope } from './update-scope.js';
+import { rowUpdateQueuesOf, type PrecedingRows, type UpdateOutcome } from './row-update-queues.js';
 import { hasStamp, newStamp } from './write-stamp.js';
 
 /** The options of `transaction`. */
@@ -45,8 +45,8 @@ export interface TransactionOptions {
   readonly timers?: Timers;
   /** Attempts of a transaction that reads rows; 64 when absent. */
   readonly attemptsMax?: number;
-  /** The turn of the change that the transaction is made in. */
-  readonly within?: Turn;
+  /** The scope of the change that runs this transaction. */
+  readonly within?: UpdateScope;
 }
 
 /** The entity that a change of a transaction makes when there is none. */
@@ -71,7 +71,7 @@ interface Pending {
   readonly key: RowKey;
   readonly place: number;
   /** Undefined: nothing changes. */
-  readonly make: (row: StoredRow | undefined, turn: Turn) => Promise<PutWrite | undefined>;
+  readonly make: (row: StoredRow | undefined, scope: UpdateScope) => Promise<PutWrite | undefined>;
 }
 
 /**
@@ -89,7 +89,7 @@ export class Transaction {
   readonly #randomness: Randomness;
   readonly #timers: Timers;
   readonly #attemptsMax: number;
-  readonly #within: Turn | undefined;
+  readonly #within: UpdateScope | undefined;
   readonly #stamp: string;
   readonly #writesByDefinition = new Map<AnyDefinition, unknown>();
   /** A stamped write, which shows afterwards whether the transaction was applied. */
@@ -197,19 +197,19 @@ export class Transaction {
   update<D extends AnyDefinition, R extends ReadOf<D>>(
     definition: D,
     key: KeyOf<D>,
-    change: ChangeInTurn<D, R>,
+    change: ScopedChange<D, R>,
     { ifAbsent }: ChangeOptions<D> = {},
   ): this {
     const codec = codecOf(definition);
     const rowKey = codec.key(key);
     const writes = this.#writesOf(definition);
-    const make: Pending['make'] = async (row, turn) => {
+    const make: Pending['make'] = async (row, scope) => {
       if (row === undefined) {
         if (ifAbsent === undefined) throw absentEntityError(definition.type, rowKey);
         return unmoved(definition, writes.insert(await ifAbsent()), rowKey);
       }
       const current = codec.fromRow(row);
-      const next = await change(current, turn);
+      const next = await change(current, scope);
       if (next === undefined) return undefined;
       const write = writes.replace({ ...next, [storedAs]: current[storedAs] });
       return 'etag' in write ? { ...write, before: row } : write;
@@ -315,37 +315,37 @@ export class Transaction {
       attemptsMax: this.#attemptsMax,
     };
     const keys = this.#pending.map(({ key }) => key);
-    const line = { timers: this.#timers, within: this.#within };
-    return updateLinesOf(this.#table).run(keys, line, (given, turn, leave) => {
-      let handed = given;
-      const attempt = (): Promise<LineEnd<readonly WriteResult[]>> => {
-        const known = handed;
-        handed = new Map();
-        return this.#attempt(known, turn, leave);
+    const queueing = { timers: this.#timers, within: this.#within };
+    return rowUpdateQueuesOf(this.#table).run(keys, queueing, (given, scope, leave) => {
+      let preceding = given;
+      const attempt = (): Promise<UpdateOutcome<readonly WriteResult[]>> => {
+        const known = preceding;
+        preceding = new Map();
+        return this.#attempt(known, scope, leave);
       };
       return retryConflicts(this.#table.table, retries, attempt, isOvertaken);
     });
   }
 
-  /** `handed`: rows as other changes of this process have just written them. */
+  /** `preceding`: rows as other changes of this process have just written them. */
   async #attempt(
-    handed: HandedRows,
-    turn: Turn,
+    preceding: PrecedingRows,
+    scope: UpdateScope,
     leave: (key: RowKey) => void,
-  ): Promise<LineEnd<readonly WriteResult[]>> {
+  ): Promise<UpdateOutcome<readonly WriteResult[]>> {
     const places = [...this.#writes];
     await Promise.all(
       this.#pending.map(async ({ key, place, make }) => {
-        const known = handed.get(nameOfKey(key));
+        const known = preceding.get(nameOfKey(key));
         // Another process may have written since; only a read shows that nothing is to be done.
         places[place] =
-          (known && (await make(known, turn))) ?? (await make(await this.#table.get(key), turn));
+          (known && (await make(known, scope))) ?? (await make(await this.#table.get(key), scope));
         // The derived writes of the others may change this row.
         if (places[place] === undefined) leave(key);
       }),
     );
     const sent = places.flatMap((write, place) =>
-      write === undefined ? [] : [{ write: { ...write, turn }, place }],
+      write === undefined ? [] : [{ write: { ...write, scope }, place }],
     );
     const unknown: WriteResult = { etag: undefined };
     if (sent.length === 0) return { result: places.map(() => unknown), written: [] };

@@ -6,7 +6,7 @@ import { followingSignal } from '../../base/async/following-signal.js';
 import { messageOf } from '../../base/thrown.js';
 import {
   decodeEnvelope,
-  excuse,
+  withUncounted,
   poisonText,
   postpone,
   type Envelope,
@@ -107,8 +107,8 @@ export class Deliverer {
   }
 
   /** Deliveries that count towards `dequeueMax`. */
-  #counted({ dequeueCount }: ReceivedMessage, { excused, postponed = 0 }: Envelope): number {
-    return dequeueCount - postponed - Math.min(excused, this.#settings.transientMax);
+  #counted({ dequeueCount }: ReceivedMessage, { uncounted, postponed = 0 }: Envelope): number {
+    return dequeueCount - postponed - Math.min(uncounted, this.#settings.transientMax);
   }
 
   #leaseOf(message: ReceivedMessage, grantedAtMs: number): Lease {
@@ -159,9 +159,9 @@ export class Deliverer {
   ): Promise<DeliveryEvent> {
     const { abandon, dequeueMax, transientMax, encoding, failureBackOffSeconds } = this.#settings;
     const { message } = received;
-    const excused = excuse(envelope, message.messageText, encoding);
+    const uncounted = withUncounted(envelope, message.messageText, encoding);
     if (abandon.aborted) {
-      const refused = await this.#hide(message, receipt, excused, 0);
+      const refused = await this.#hide(message, receipt, uncounted, 0);
       if (refused !== undefined) return this.#lost(received, refused);
       return { kind: 'released', ...this.#delivery(received) };
     }
@@ -169,14 +169,14 @@ export class Deliverer {
       return this.#poison(received, receipt, 'malformed', error);
     }
     const isUnknown = error instanceof UnknownMessageError;
-    const passes = isTransient(error) && envelope.excused < transientMax;
+    const passes = isTransient(error) && envelope.uncounted < transientMax;
     if (!isUnknown && !passes && this.#counted(message, envelope) >= dequeueMax) {
       return this.#poison(received, receipt, 'failed', error);
     }
     const postponed = isUnknown ? postpone(envelope, message.messageText, encoding) : undefined;
     const wait = backOff(failureBackOffSeconds, message.dequeueCount, this.#settings.randomness);
     const delaySeconds = Math.min(Math.ceil(wait), visibilitySecondsMax);
-    const text = passes ? excused : postponed;
+    const text = passes ? uncounted : postponed;
     const refused = await this.#hide(message, receipt, text, delaySeconds);
     if (refused !== undefined) return this.#lost(received, error);
     const failure = { error, isTransient: passes, delaySeconds };

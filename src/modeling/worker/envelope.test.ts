@@ -4,7 +4,7 @@ import * as fc from 'fast-check';
 import {
   decodeEnvelope,
   encodeEnvelope,
-  excuse,
+  withUncounted,
   MessageTooLargeError,
   poisonText,
   withoutPoison,
@@ -22,7 +22,7 @@ const anyEnvelope: fc.Arbitrary<Envelope> = fc.record(
     version: fc.integer({ min: 1 }),
     id: text,
     payload: fc.jsonValue().map((value) => JSON.parse(JSON.stringify(value)) as JsonValue),
-    excused: fc.nat(),
+    uncounted: fc.nat(),
   },
   { noNullPrototype: true },
 );
@@ -50,7 +50,7 @@ describe('the envelope of a message', () => {
       version: 1,
       id: '\u0000\ufffe',
       payload: '\ud800',
-      excused: 0,
+      uncounted: 0,
     };
     fc.assert(
       fc.property(anyEnvelope, (envelope) => {
@@ -69,7 +69,7 @@ describe('the envelope of a message', () => {
       version: 1,
       id: 'x',
       payload: 'a'.repeat(length),
-      excused: 0,
+      uncounted: 0,
     });
     encodeEnvelope(envelope(63_000), 'text');
     assert.throws(() => encodeEnvelope(envelope(63_500), 'text'), MessageTooLargeError);
@@ -93,7 +93,7 @@ describe('the envelope of a message', () => {
       { version: 1.5 },
       { id: '' },
       { payload: undefined },
-      { excused: -1 },
+      { uncounted: -1 },
     ];
     for (const fault of faults) {
       const corrupted = JSON.stringify({ ...good, ...fault });
@@ -110,7 +110,7 @@ describe('a poisoned message', () => {
         const poisoned = poisonText({ text: sent, envelope }, note, encoding);
         assert.deepEqual(decoded(poisoned), { ...envelope, poison: note });
         const again = decoded(withoutPoison(poisoned, encoding));
-        assert.deepEqual(again, { ...envelope, excused: 0 });
+        assert.deepEqual(again, { ...envelope, uncounted: 0 });
       }),
     );
   });
@@ -138,11 +138,11 @@ describe('a poisoned message', () => {
 
   it('has room for its note when it was sent by this library', () => {
     const payload = 'a'.repeat(63_350);
-    const envelope: Envelope = { type: 't', version: 1, id: 'i', payload, excused: 0 };
+    const envelope: Envelope = { type: 't', version: 1, id: 'i', payload, uncounted: 0 };
     const sent = encodeEnvelope(envelope, 'text');
     const plain = { ...note, error: 'e'.repeat(10_000) };
     const { poison } = decoded(poisonText({ text: sent, envelope }, plain, 'text'));
     assert.equal(poison?.error.length, 500);
-    assert.equal(decoded(excuse(envelope, sent, 'text')).excused, 1);
+    assert.equal(decoded(withUncounted(envelope, sent, 'text')).uncounted, 1);
   });
 });

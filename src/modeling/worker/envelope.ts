@@ -7,10 +7,10 @@ import { messageTextBytesMax } from './queue-port.js';
 /**
  * The content of a queue message or an outbox row: one JSON object.
  *
- *   {"v":1,"type":"archive-employee","version":1,"id":"9f…","payload":{…},"excused":2,"poison":{…}}
+ *   {"v":1,"type":"archive","version":1,"id":"9f…","payload":{…},"uncounted":2,"poison":{…}}
  *
  * `v` is the version of this format and stays 1 as long as old readers can read new texts.
- * `excused`, `postponed` and `poison` are absent unless they are needed.
+ * `uncounted`, `postponed` and `poison` are absent unless they are needed.
  */
 export interface Envelope {
   /** The kind of message, by which its handler is found. */
@@ -21,7 +21,7 @@ export interface Envelope {
   readonly id: string;
   readonly payload: JsonValue;
   /** Deliveries that failed transiently; they do not count towards `dequeueMax`. */
-  readonly excused: number;
+  readonly uncounted: number;
   /**
    * Deliveries to programs that do not know the type or the version; they do not count towards
    * `dequeueMax`. Absent: none.
@@ -90,9 +90,12 @@ export function hasRoom(envelope: Envelope, encoding: TextEncoding): boolean {
   return Buffer.byteLength(encodeText(jsonOf(envelope), encoding)) <= bytesMax;
 }
 
-/** The envelope with `excused` incremented; the unchanged text when that does not fit. */
-export function excuse(envelope: Envelope, text: string, encoding: TextEncoding): string {
-  return recounted({ ...envelope, excused: envelope.excused + 1 }, text, encoding);
+/**
+ * The envelope with one more delivery that does not count; the unchanged text when that does not
+ * fit.
+ */
+export function withUncounted(envelope: Envelope, text: string, encoding: TextEncoding): string {
+  return recounted({ ...envelope, uncounted: envelope.uncounted + 1 }, text, encoding);
 }
 
 /** The envelope with `postponed` incremented; the unchanged text when that does not fit. */
@@ -139,14 +142,14 @@ function fits(text: string): boolean {
 }
 
 function jsonOf(envelope: Envelope): string {
-  const { type, version, id, payload, excused, postponed, poison } = envelope;
+  const { type, version, id, payload, uncounted, postponed, poison } = envelope;
   return json({
     v: 1,
     type,
     version,
     id,
     payload,
-    ...(excused === 0 ? {} : { excused }),
+    ...(uncounted === 0 ? {} : { uncounted }),
     ...(postponed === undefined ? {} : { postponed }),
     ...(poison === undefined ? {} : { poison }),
   });
@@ -179,7 +182,7 @@ export function decodeEnvelope(text: string): DecodedText {
     return malformed('the text is neither JSON nor JSON in base64');
   }
   if (!isRecord(value)) return malformed('the text is no JSON object');
-  const { v, type, version, id, payload, excused = 0, postponed, poison, text: kept } = value;
+  const { v, type, version, id, payload, uncounted = 0, postponed, poison, text: kept } = value;
   if (v !== 1) return malformed('its v is not 1');
   if (type === undefined && typeof kept === 'string') {
     return { kind: 'malformed', reason: 'it was malformed before', text: kept };
@@ -188,7 +191,7 @@ export function decodeEnvelope(text: string): DecodedText {
   if (!isCount(version) || version === 0) return malformed('its version is no whole number from 1');
   if (typeof id !== 'string' || id === '') return malformed('it has no id');
   if (payload === undefined) return malformed('it has no payload');
-  if (!isCount(excused)) return malformed('its excused is no count');
+  if (!isCount(uncounted)) return malformed('its uncounted is no count');
   return {
     kind: 'envelope',
     envelope: {
@@ -196,7 +199,7 @@ export function decodeEnvelope(text: string): DecodedText {
       version,
       id,
       payload: payload as JsonValue,
-      excused,
+      uncounted,
       ...(isCount(postponed) ? { postponed } : {}),
       ...(isNote(poison) ? { poison } : {}),
     },

@@ -78,7 +78,7 @@ export async function envelopeOf<Given, Read>(
   id: string,
 ): Promise<Envelope> {
   const { type, version } = message;
-  return { type, version, id, payload: await message.payload.encode(given), excused: 0 };
+  return { type, version, id, payload: await message.payload.encode(given), uncounted: 0 };
 }
 
 /**

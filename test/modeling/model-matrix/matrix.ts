@@ -485,12 +485,12 @@ const patterns: Readonly<Record<string, Pattern>> = {
   'an update within an update': {
     run: async ({ model, employees }) => {
       const { departments } = model.entities;
-      await employees.update(at(1), async (current, turn) => {
+      await employees.update(at(1), async (current, scope) => {
         const title = (department: ReadOf<typeof StaffDepartment>) => ({
           ...department,
           title: 'x',
         });
-        await departments.update({ department: 'Sales' }, title, { within: turn });
+        await departments.update({ department: 'Sales' }, title, { within: scope });
         return { ...current, lastName: 'Brown', salary: 3 };
       });
     },

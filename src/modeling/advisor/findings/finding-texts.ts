@@ -204,7 +204,7 @@ export const findingTexts: { readonly [C in FindingCode]: FindingText<Figures[C]
       page: 'inter-partition-index',
     },
     'wide-scan': {
-      problem: (figures) => `A whole stretch of rows is read for few of them: ${scan(figures)}`,
+      problem: (figures) => `Many rows are read for few that are wanted: ${scan(figures)}`,
       advice: () => 'Put what the query knows into the RowKey, or keep an index in the partition.',
       page: 'intra-partition-index',
     },

@@ -119,7 +119,7 @@ async function checkOne(
   }
   await onOrphan?.({ reference: name, target, entity, isRepaired });
   if (!isRepaired) return 'orphan';
-  // Telling it takes time, in which others may have mended it.
+  // Reporting the orphan takes time. Another program may have repaired it meanwhile.
   if (!(await isAsRead(reference.referring, entity)) || (await isThere())) return 'orphan';
   const isMended = await unlessConflict(async () => {
     await mend(entity);

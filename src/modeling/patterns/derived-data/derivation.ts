@@ -42,7 +42,7 @@ export interface Derivation {
   concerns(key: RowKey): boolean;
   /** Whether the steps of moves are left out of what `announced` and the messages of plans tell. */
   readonly ignoresMoves?: boolean;
-  /** Whether changes of a row are to be told. */
+  /** Whether the derivation gets the changes of a row. */
   isSource(row: Row): boolean;
   /**
    * The write of a caller with the properties that only this derivation changes. Throws

@@ -25,11 +25,11 @@ import {
   type WriteResult,
 } from '../../table/gateway.js';
 import {
-  shareUpdateLines,
-  updateLinesOf,
-  type HandedRows,
-  type LineEnd,
-} from '../../table/update-lines.js';
+  shareRowUpdateQueues,
+  rowUpdateQueuesOf,
+  type PrecedingRows,
+  type UpdateOutcome,
+} from '../../table/row-update-queues.js';
 import type { Outbox, OutboxMessage } from '../transactional-outbox/outbox.js';
 import type {
   Derivation,
@@ -43,9 +43,9 @@ import {
   changedItem,
   conditionalOn,
   failureAt,
-  heededBy,
+  itemsSeenBy,
   isSame,
-  toldTo,
+  sourceChangesOf,
   withoutDeleted,
   type Item,
 } from './planned-writes.js';
@@ -131,7 +131,7 @@ export class DerivingTable implements TableGateway {
     this.#derivations = derivations;
     this.#outbox = outbox;
     this.#retries = { randomness, timers };
-    shareUpdateLines(this, base);
+    shareRowUpdateQueues(this, base);
   }
 
   get(key: RowKey, select?: readonly string[]): Promise<StoredRow | undefined> {
@@ -154,19 +154,19 @@ export class DerivingTable implements TableGateway {
       return (await this.#sent(writes, first)).result;
     }
     const own = ownRows(first);
-    const within = writes.find(({ turn }) => turn !== undefined)?.turn;
+    const within = writes.find(({ scope }) => scope !== undefined)?.scope;
     const under = rowsUnder(first.items);
     const plan = (known: readonly (StoredRow | undefined)[]): Promise<Planned> =>
       this.#planned(writes, plans, this.#reading(known));
-    const line = { timers: this.#retries.timers, within };
-    return updateLinesOf(this.#base).run([...own.values()], line, (handed) => {
+    const queueing = { timers: this.#retries.timers, within };
+    return rowUpdateQueuesOf(this.#base).run([...own.values()], queueing, (preceding) => {
       let next = async (): Promise<Planned> => {
-        if (isAsRead(own, handed)) return first;
-        const planned = await plan([...handed.values(), ...under]);
+        if (isAsRead(own, preceding)) return first;
+        const planned = await plan([...preceding.values(), ...under]);
         // Another process may have written since; only a read shows that a row stays as it is.
-        return isConditionalOn(planned, handed) ? planned : plan(under);
+        return isConditionalOn(planned, preceding) ? planned : plan(under);
       };
-      const attempt = async (): Promise<LineEnd<readonly WriteResult[]>> => {
+      const attempt = async (): Promise<UpdateOutcome<readonly WriteResult[]>> => {
         const planning = next();
         next = () => plan([]);
         return this.#sent(writes, await planning);
@@ -198,7 +198,7 @@ export class DerivingTable implements TableGateway {
     const given = await Promise.all(writes.map((write, place) => this.#itemOf(write, place, read)));
     const items = (await this.#changed(given, read.row)).map(this.#marked);
     const told = plans.flatMap(({ derivation, plan }) => {
-      const changes = toldTo(derivation, heededBy(derivation, items));
+      const changes = sourceChangesOf(derivation, itemsSeenBy(derivation, items));
       return plan === undefined || changes.length === 0 ? [] : [{ plan, changes }];
     });
     const found = await Promise.all(
@@ -215,7 +215,7 @@ export class DerivingTable implements TableGateway {
   async #sent(
     writes: readonly RowWrite[],
     planned: Planned,
-  ): Promise<LineEnd<readonly WriteResult[]>> {
+  ): Promise<UpdateOutcome<readonly WriteResult[]>> {
     const { items, derived } = planned;
     try {
       const results = await this.#send(writes.length, planned);
@@ -262,7 +262,7 @@ export class DerivingTable implements TableGateway {
 
   async #announced(items: readonly Item[]): Promise<readonly OutboxMessage[]> {
     const found = this.#derivations.map(async (each) => {
-      const writes = heededBy(each, items).map(({ write }) => write);
+      const writes = itemsSeenBy(each, items).map(({ write }) => write);
       return each.announced?.(writes) ?? [];
     });
     return (await Promise.all(found)).flat();
@@ -294,7 +294,7 @@ export class DerivingTable implements TableGateway {
     let items = given;
     for (let depth = 0; depth < depthMax; depth += 1) {
       const asked = this.#derivations.map(async (each) => {
-        const told = toldTo(each, items);
+        const told = sourceChangesOf(each, items);
         return told.length === 0 ? [] : ((await each.changes?.(told, read)) ?? []);
       });
       const found = (await Promise.all(asked)).flat();
@@ -353,7 +353,7 @@ export class DerivingTable implements TableGateway {
   }
 }
 
-/** The row before a write: what its writer tells, if it is the version of the condition. */
+/** The row before a write: the writer's, if it has the version that the write demands. */
 async function beforeOf(
   write: RowWrite,
   key: RowKey,
@@ -396,20 +396,20 @@ function rowsUnder(items: readonly Item[]): readonly (StoredRow | undefined)[] {
 }
 
 /**
- * Whether the rows left by the transactions before it in line have the ETags with which this one
- * was planned.
+ * Whether the rows that the preceding transactions in the queues left have the ETags with which
+ * this one was planned.
  */
-function isAsRead(own: ReadonlyMap<string, OwnRow>, handed: HandedRows): boolean {
-  return [...handed].every(([name, row]) => row !== undefined && row.etag === own.get(name)?.etag);
+function isAsRead(own: ReadonlyMap<string, OwnRow>, prior: PrecedingRows): boolean {
+  return [...prior].every(([name, row]) => row !== undefined && row.etag === own.get(name)?.etag);
 }
 
-/** Whether a transaction fails when one of the handed rows is no longer the stored one. */
-function isConditionalOn({ items, derived }: Planned, handed: HandedRows): boolean {
+/** Whether a transaction fails when one of the preceding rows is no longer the stored one. */
+function isConditionalOn({ items, derived }: Planned, preceding: PrecedingRows): boolean {
   const etags = new Map<string, string>();
   for (const { write } of [...items, ...derived]) {
     if ('etag' in write) etags.set(nameOfKey(keyOfWrite(write)), write.etag);
   }
-  return [...handed].every(([name, row]) => row === undefined || etags.get(name) === row.etag);
+  return [...preceding].every(([name, row]) => row === undefined || etags.get(name) === row.etag);
 }
 
 /** The rows that a transaction has written under conditions of its own, as they are now. */
@@ -488,9 +488,9 @@ function sentBy({ items, derived }: Planned): readonly RowWrite[] {
   return [...items, ...derived].map(({ write }) => withoutHints(write));
 }
 
-/** Without what a writer tells for the sake of this table. */
+/** Removes the hints that a write has only for this table. */
 function withoutHints(write: RowWrite): RowWrite {
-  const { turn: _, isMove: __, ...told } = write;
+  const { scope: _, isMove: __, ...told } = write;
   if (!('before' in told)) return told;
   const { before: ___, ...sent } = told;
   return sent;

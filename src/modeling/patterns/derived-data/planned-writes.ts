@@ -9,21 +9,27 @@ import type { Derivation, DerivedChange, DerivedWrite, RowChange } from './deriv
 /** A write to be sent, and the change that it makes. */
 export interface Item extends RowChange {
   readonly write: RowWrite;
-  /** Whether its condition is that of this table: after a conflict it is made anew. */
+  /** Whether this table chose the condition of the write. Then a conflict makes the write again. */
   readonly isOwnCondition: boolean;
-  /** Whether a derivation is to be told of it. */
+  /** Whether derivations get this change. */
   readonly isConcerned: boolean;
-  /** Whether it is a step of a move. What follows from one in other rows is none. */
+  /**
+   * Whether it is a step of a move. Writes to other rows that follow from such a step are not
+   * steps.
+   */
   readonly isMove: boolean;
 }
 
-/** The items without the steps of moves, for a derivation that ignores them. */
-export function heededBy({ ignoresMoves = false }: Derivation, items: readonly Item[]) {
+/** The items that a derivation gets: without the steps of moves when it ignores them. */
+export function itemsSeenBy({ ignoresMoves = false }: Derivation, items: readonly Item[]) {
   return ignoresMoves ? items.filter(({ isMove }) => !isMove) : items;
 }
 
-/** The changes of the rows that a derivation is made of. */
-export function toldTo(derivation: Derivation, items: readonly Item[]): readonly RowChange[] {
+/** The changes of a derivation's source rows. */
+export function sourceChangesOf(
+  derivation: Derivation,
+  items: readonly Item[],
+): readonly RowChange[] {
   const source = (row: StoredRow | undefined): StoredRow | undefined =>
     row !== undefined && derivation.isSource(row) ? row : undefined;
   return items.flatMap(({ item, key, before, after, isConcerned }) => {

@@ -126,7 +126,7 @@ export class MarkUpkeep {
     return [...settled.slice(0, marksOfRound), ...others.slice(0, marksOfRound)];
   }
 
-  /** Those whose messages are in no outbox any more. */
+  /** Returns the marks whose messages are no longer in their outbox. */
   async #gone(old: readonly StoredRow[]): Promise<readonly StoredRow[]> {
     const byOutbox = new Map<string, StoredRow[]>();
     for (const mark of old) {

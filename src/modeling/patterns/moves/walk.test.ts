@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { walk, walkBeginning, type Stretch, type WalkPlace } from './walk.js';
+import { walk, walkBeginning, type Segment, type WalkPlace } from './walk.js';
 
 /** Two items a page; `seen` gets what was worked on. Items that begin with `-` are left out. */
-function stretch(items: readonly string[], seen: string[]): Stretch<string> {
+function segment(items: readonly string[], seen: string[]): Segment<string> {
   return {
     page: (at) => {
       const from = at === undefined ? 0 : Number(at);
@@ -22,17 +22,17 @@ const pace = { concurrency: 1 };
 const same = (place: WalkPlace) => Promise.resolve(place);
 
 describe('a walk', () => {
-  it('works on every item of every stretch, in order, and counts what is its own', async () => {
+  it('works on every item of every segment, in order, and counts what is its own', async () => {
     const seen: string[] = [];
-    const stretches = [['a', '-', 'ccc'], [], ['dd']].map((items) => stretch(items, seen));
-    const end = await walk(stretches, walkBeginning, same, pace);
+    const segments = [['a', '-', 'ccc'], [], ['dd']].map((items) => segment(items, seen));
+    const end = await walk(segments, walkBeginning, same, pace);
     assert.deepEqual(seen, ['a', 'ccc', 'dd']);
-    assert.deepEqual(end, { stretch: 3, at: undefined, items: 3, changes: 6, refused: 0 });
+    assert.deepEqual(end, { segment: 3, at: undefined, items: 3, changes: 6, refused: 0 });
   });
 
   it('counts what could not be worked on by itself', async () => {
-    const refusing: Stretch<string> = {
-      ...stretch(['a', 'b', 'c'], []),
+    const refusing: Segment<string> = {
+      ...segment(['a', 'b', 'c'], []),
       work: (item) => Promise.resolve(item === 'b' ? 'refused' : 1),
     };
     const { items, changes, refused } = await walk([refusing], walkBeginning, same, pace);
@@ -50,8 +50,8 @@ describe('a walk', () => {
         left -= 1;
         return Promise.resolve(left === 0 ? undefined : place);
       };
-      await walk([stretch(items, seen), stretch(['f'], seen)], walkBeginning, until, pace);
-      const rest = [stretch(items, again), stretch(['f'], again)];
+      await walk([segment(items, seen), segment(['f'], seen)], walkBeginning, until, pace);
+      const rest = [segment(items, again), segment(['f'], again)];
       const end = await walk(rest, stored, same, pace);
       assert.deepEqual([...seen, ...again], [...items, 'f']);
       assert.equal(end.items, 6);
@@ -68,15 +68,15 @@ describe('a walk', () => {
       return Promise.resolve(place.items < 4 ? further : place);
     };
     const items = ['a', 'b', 'c', 'd', 'e'];
-    const end = await walk([stretch(items, seen)], walkBeginning, reached, pace);
+    const end = await walk([segment(items, seen)], walkBeginning, reached, pace);
     assert.deepEqual(seen, ['a', 'b', 'e']);
     assert.equal(end.items, 5);
   });
 
   it('stores no place of a page in which something failed', async () => {
     const places: WalkPlace[] = [];
-    const failing: Stretch<string> = {
-      ...stretch(['a', 'b', 'c'], []),
+    const failing: Segment<string> = {
+      ...segment(['a', 'b', 'c'], []),
       work: (item) => (item === 'c' ? Promise.reject(new Error('no')) : Promise.resolve(1)),
     };
     const reached = (place: WalkPlace) => {
@@ -95,7 +95,7 @@ describe('a walk', () => {
       return Promise.resolve(place);
     };
     const { signal } = abort;
-    const ended = walk([stretch(['a', 'b', 'c'], seen)], walkBeginning, reached, {
+    const ended = walk([segment(['a', 'b', 'c'], seen)], walkBeginning, reached, {
       ...pace,
       signal,
     });

@@ -1,21 +1,21 @@
 import { concurrently } from '../../../base/async/concurrently.js';
 
-/** How far a walk has come. */
+/** The position of a walk, and its counts until then. */
 export interface WalkPlace {
-  /** The index of the current stretch. When the walk has ended, the number of stretches. */
-  readonly stretch: number;
-  /** The cursor within the stretch; undefined at its beginning. */
+  /** The index of the current segment. When the walk has ended, the number of segments. */
+  readonly segment: number;
+  /** The cursor within the segment; undefined at its beginning. */
   readonly at: string | undefined;
   /** Items that were worked on. */
   readonly items: number;
-  /** The sum of what the work on them returned. */
+  /** The sum of the changes that the work on the items returned. */
   readonly changes: number;
   /** How many of the items could not be worked on. */
   readonly refused: number;
 }
 
 export const walkBeginning: WalkPlace = {
-  stretch: 0,
+  segment: 0,
   at: undefined,
   items: 0,
   changes: 0,
@@ -23,7 +23,7 @@ export const walkBeginning: WalkPlace = {
 };
 
 /** A part of a walk, such as one side of a move or one of several tables. */
-export interface Stretch<Item> {
+export interface Segment<Item> {
   /** One page of items, from a cursor on. `next` is undefined after the last page. */
   readonly page: (
     at: string | undefined,
@@ -43,34 +43,34 @@ export interface WalkPace {
 }
 
 /**
- * Works on the items of all stretches, in order, page by page. After each page it calls `reached`,
+ * Works on the items of all segments, in order, page by page. After each page it calls `reached`,
  * which may store the place for another run and returns where to go on: further on when another
  * program was faster. Undefined ends the walk. If the place after a page was not stored, another
  * run works on that page again, so the work must be idempotent.
  */
 export async function walk<Item>(
-  stretches: readonly Stretch<Item>[],
+  segments: readonly Segment<Item>[],
   from: WalkPlace,
   reached: (place: WalkPlace) => Promise<WalkPlace | undefined>,
   { concurrency, signal }: WalkPace,
 ): Promise<WalkPlace> {
   let place = from;
   for (;;) {
-    const stretch = stretches[place.stretch];
-    if (stretch === undefined) return place;
+    const segment = segments[place.segment];
+    if (segment === undefined) return place;
     signal?.throwIfAborted();
-    const page = await stretch.page(place.at);
+    const page = await segment.page(place.at);
     let { items, changes, refused } = place;
     await concurrently(page.items, concurrency, async (item) => {
-      const found = await stretch.work(item);
+      const found = await segment.work(item);
       if (found === undefined) return;
       items += 1;
       if (found === 'refused') refused += 1;
       else changes += found;
     });
     const isEnd = page.next === undefined;
-    const stretchNext = place.stretch + (isEnd ? 1 : 0);
-    const next = { stretch: stretchNext, at: page.next, items, changes, refused };
+    const segmentNext = place.segment + (isEnd ? 1 : 0);
+    const next = { segment: segmentNext, at: page.next, items, changes, refused };
     const onward = await reached(next);
     if (onward === undefined) return next;
     place = onward;

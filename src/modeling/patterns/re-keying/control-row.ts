@@ -43,12 +43,12 @@ export function storedControl(
 }
 
 function propertiesOf({ phase, version, place }: Control): RowProperties {
-  const { stretch, at, items, changes, refused } = place;
+  const { segment, at, items, changes, refused } = place;
   return {
     EntityType: storedText('ReKeying'),
     Phase: storedText(phase),
     Version: { type: 'Int32', value: version },
-    Walk: { type: 'Int32', value: stretch },
+    Walk: { type: 'Int32', value: segment },
     Checked: { type: 'Int64', value: BigInt(items) },
     Written: { type: 'Int64', value: BigInt(changes) },
     Refused: { type: 'Int64', value: BigInt(refused) },
@@ -65,7 +65,7 @@ function controlIn(properties: RowProperties, move: string): Control {
     phase,
     version: Number(countIn(properties, 'Version')),
     place: {
-      stretch: Number(countIn(properties, 'Walk')),
+      segment: Number(countIn(properties, 'Walk')),
       at: textIn(properties, 'Cursor'),
       items: Number(countIn(properties, 'Checked')),
       changes: Number(countIn(properties, 'Written')),

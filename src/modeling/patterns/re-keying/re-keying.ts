@@ -12,7 +12,7 @@ import { writeIf } from '../../table/conditional-write.js';
 import { asMove } from '../../table/moving-table.js';
 import type { ReadState } from '../moves/followed-state.js';
 import { stepIn, wrongPhase, type PhaseStep } from '../moves/phase-step.js';
-import { walk, walkBeginning, type Stretch, type WalkPace, type WalkPlace } from '../moves/walk.js';
+import { walk, walkBeginning, type Segment, type WalkPace, type WalkPlace } from '../moves/walk.js';
 import { storedControl, type Control, type StoredControl } from './control-row.js';
 import { isOpen } from './move-mark.js';
 import { MoveSide, newTranslation, oldTranslation, type MoveKeys } from './move-side.js';
@@ -281,8 +281,8 @@ export class ReKeying<O extends AnyDefinition, N extends AnyDefinition, A> {
       options.onProgress?.(reportOf(place));
       return Promise.resolve(place);
     };
-    const stretches = this.#stretches(walks, options);
-    return reportOf(await walk(stretches, walkBeginning, told, paceOf(options)));
+    const segments = this.#segments(walks, options);
+    return reportOf(await walk(segments, walkBeginning, told, paceOf(options)));
   }
 
   /** The report of a step whose phase is over. */
@@ -334,9 +334,9 @@ export class ReKeying<O extends AnyDefinition, N extends AnyDefinition, A> {
   ): Promise<MoveReport> {
     let control = await this.#state.read();
     if (this.#isOver(phase, control)) return reportOf(control.state.place);
-    const { stretch, refused } = control.state.place;
+    const { segment, refused } = control.state.place;
     const isRepeated = phase === 'verifying' || refused > 0;
-    if (stretch >= walks.length && isRepeated) {
+    if (segment >= walks.length && isRepeated) {
       control = await this.#reached(control, walkBeginning);
     }
     const reached = async (place: WalkPlace): Promise<WalkPlace | undefined> => {
@@ -344,8 +344,8 @@ export class ReKeying<O extends AnyDefinition, N extends AnyDefinition, A> {
       options.onProgress?.(reportOf(place));
       return this.#isOver(phase, control) ? undefined : control.state.place;
     };
-    const stretches = this.#stretches(walks, options, to);
-    await walk(stretches, control.state.place, reached, paceOf(options));
+    const segments = this.#segments(walks, options, to);
+    await walk(segments, control.state.place, reached, paceOf(options));
     return reportOf(control.state.place);
   }
 
@@ -356,11 +356,11 @@ export class ReKeying<O extends AnyDefinition, N extends AnyDefinition, A> {
     throw phaseError(this.#state.title, state.phase, [phase]);
   }
 
-  #stretches(
+  #segments(
     walks: readonly Walk[],
     { pageRows = pageRowsDefault, onDrift }: MoveStepOptions,
     to?: Side,
-  ): readonly Stretch<StoredRow>[] {
+  ): readonly Segment<StoredRow>[] {
     const { name, only } = this.#options;
     const { definition } = this.#options.to;
     return walks.map(({ side, work }) =>
@@ -398,7 +398,7 @@ export class ReKeying<O extends AnyDefinition, N extends AnyDefinition, A> {
       const found = stepIn(phase, step);
       if (found === 'taken') return control;
       if (found === 'impossible') throw phaseError(this.#state.title, phase, from);
-      if (to !== 'old' && place.stretch < (walksNeeded[phase] ?? 0)) {
+      if (to !== 'old' && place.segment < (walksNeeded[phase] ?? 0)) {
         throw new ModelError(
           `${this.#state.title} has not ended its ${phase}; call that step again`,
         );

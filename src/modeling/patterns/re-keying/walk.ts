@@ -1,7 +1,7 @@
 import type { StoredRow } from '../../rows/row.js';
 import type { CopyDifference } from '../../rows/same-value.js';
 import { DecodeError, ModelError } from '../../table/errors.js';
-import type { Stretch } from '../moves/walk.js';
+import type { Segment } from '../moves/walk.js';
 import type { MoveKeys, MoveSide, SideState } from './move-side.js';
 import { isOpen, markOf } from './move-mark.js';
 import type { Side } from './phase.js';
@@ -40,7 +40,7 @@ export interface RowWalk {
 }
 
 /** The rows of a side that belong to the move. A change is a row that was written. */
-export function rowsOfSide(rowWalk: RowWalk): Stretch<StoredRow> {
+export function rowsOfSide(rowWalk: RowWalk): Segment<StoredRow> {
   const { side, work, pageRows, onDrift } = rowWalk;
   return {
     page: async (at) => {

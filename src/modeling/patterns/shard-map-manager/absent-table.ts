@@ -3,7 +3,7 @@ import type { TableGateway } from '../../table/gateway.js';
 import { ownerOfShard } from '../shard-map/shard-binding.js';
 
 /** What a request gives; undefined where there is no such table. */
-export async function unlessAbsent<R>(send: () => Promise<R>): Promise<R | undefined> {
+export async function ifTableExists<R>(send: () => Promise<R>): Promise<R | undefined> {
   try {
     return await send();
   } catch (error) {
@@ -13,7 +13,7 @@ export async function unlessAbsent<R>(send: () => Promise<R>): Promise<R | undef
 }
 
 /** One point read. */
-export async function isTableThere(table: TableGateway): Promise<boolean> {
-  const found = await unlessAbsent(async () => ({ owner: await ownerOfShard(table) }));
+export async function tableExists(table: TableGateway): Promise<boolean> {
+  const found = await ifTableExists(async () => ({ owner: await ownerOfShard(table) }));
   return found !== undefined;
 }

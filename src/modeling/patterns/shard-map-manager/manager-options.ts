@@ -4,19 +4,22 @@ import type { TableGateway } from '../../table/gateway.js';
 import type { ShardMapOptions } from '../shard-map/shard-map-options.js';
 import type { ShardPlace } from './shard-place.js';
 
-/** As those of a shard map, for each of its maps. */
+/** The options that a shard map has as well apply to each map of the manager. */
 export interface ShardMapManagerOptions extends Pick<
   ShardMapOptions,
   'reads' | 'refreshMs' | 'settleMs' | 'takeOverMs' | 'patienceMs' | 'timers'
 > {
-  /** Where maps, shards and operations are kept: a table that is no shard. */
+  /** The table with the rows of maps, shards and operations. It is not the table of a shard. */
   readonly control: TableGateway;
   /**
    * Copies of that table, such as in other regions, which programs read while it cannot be reached.
    * See `ShardMapManager.publish`.
    */
   readonly controlCopies?: readonly TableGateway[];
-  /** Where reference data are written, which every shard has a copy of; absent: there are none. */
+  /**
+   * Where reference data are written; each shard has a copy of them. Absent: there are no reference
+   * data.
+   */
   readonly home?: ShardPlace;
   /** Where each shard is. Those that are not registered are not used. */
   readonly shards: Readonly<Record<string, ShardPlace>>;

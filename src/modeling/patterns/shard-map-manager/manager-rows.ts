@@ -52,7 +52,10 @@ export class ManagerRows {
     return findIn(this.#control, kind, name);
   }
 
-  /** As `find`, or as a copy has it: for what decides about no write. */
+  /**
+   * As `find`, but reads a copy when the control table cannot be reached. A copy may be out of
+   * date, so no write may depend on the result.
+   */
   findReachable(kind: ManagerKind, name: string): Promise<ManagerRow | undefined> {
     return readReachable(this.#control, this.#copies, (table) => findIn(table, kind, name));
   }
@@ -62,7 +65,10 @@ export class ManagerRows {
     return listIn(this.#control, kind);
   }
 
-  /** As `list`, or as a copy has them: for what decides about no write. */
+  /**
+   * As `list`, but reads a copy when the control table cannot be reached. A copy may be out of
+   * date, so no write may depend on the result.
+   */
   async listReachable(kind: ManagerKind): Promise<readonly ManagerRow[]> {
     const found = await readReachable(this.#control, this.#copies, async (table) => {
       const rows = await listIn(table, kind);

@@ -6,7 +6,7 @@ import { findMapState } from '../shard-map/map-row.js';
 import { shardsOfState } from '../shard-map/map-state.js';
 import type { RecoveryPlan } from '../shard-map/recovery.js';
 import { ownerOfShard, refuseOtherShard } from '../shard-map/shard-binding.js';
-import { unlessAbsent } from './absent-table.js';
+import { ifTableExists } from './absent-table.js';
 import type { ManagedMap } from './managed-map.js';
 import { ManagerError } from './manager-errors.js';
 import type { ManagerRows, Texts } from './manager-rows.js';
@@ -94,7 +94,7 @@ async function boundShards(
 ): Promise<readonly string[]> {
   const bound: string[] = [];
   for (const [shard, table] of tables) {
-    const found = await unlessAbsent(() => ownerOfShard(table));
+    const found = await ifTableExists(() => ownerOfShard(table));
     if (found?.map !== owner.map || found.control !== owner.control) continue;
     refuseOtherShard(table, found, shard);
     bound.push(shard);

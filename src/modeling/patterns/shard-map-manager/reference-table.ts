@@ -33,29 +33,29 @@ export interface ReferenceTableOptions extends ReferenceCopiesOptions {
   readonly shards: () => Promise<ReadonlyMap<string, TableGateway>>;
 }
 
-/** What a table of reference data is called in the rows of the manager. */
+/** The name of a table of reference data in the rows of the manager. */
 export function referenceName(map: string, table: string): string {
   return `${map} ${table}`;
 }
 
-/** What was brought to the shards. */
+/** The number of partitions and rows that were copied to shards. */
 export interface Distribution {
   readonly partitions: number;
   /** Rows that were written or deleted. */
   readonly rows: number;
 }
 
-/** A partition of a shard that is not as that of the home account. */
+/** A partition of a shard that differs from the same partition of the home account. */
 export interface ReferenceDifference {
   readonly shard: string;
   readonly partitionKey: string;
-  /** Rows that differ; 0: the stamp alone. */
+  /** The number of rows that differ. 0: only the stamp differs. */
   readonly rows: number;
 }
 
 /**
- * What tells that a partition of a copy is behind: the versions of both sides, or with `rows` also
- * every row, where the versions are the same.
+ * How a stale partition of a copy is found. `stamps`: by the versions of both sides. `rows`: also
+ * by comparing every row where the versions are equal.
  */
 export type ComparedBy = 'stamps' | 'rows';
 

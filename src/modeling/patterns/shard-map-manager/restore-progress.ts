@@ -15,7 +15,7 @@ interface RowCounts {
   readonly tables: Readonly<Record<string, number>>;
 }
 
-/** Told after each so many rows, and after each table. */
+/** Progress is reported once for this many rows, and after each table. */
 export const rowsPerReport = 1000;
 
 /** Tells how far one step of a restore is, whose tables follow one another. */

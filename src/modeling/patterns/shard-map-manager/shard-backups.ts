@@ -1,7 +1,7 @@
 import type { Clock } from '../../../base/clock.js';
 import { dueBackups, type BackupIntervals } from '../../../placement/due-backups.js';
 import { DefinitionError } from '../../rows/model-error.js';
-import { isTableThere } from './absent-table.js';
+import { tableExists } from './absent-table.js';
 import { listName, wholeAmong, type ShardBackup } from './backup-list.js';
 import type { BackupStore } from './backup-store.js';
 import { ManagerError } from './manager-errors.js';
@@ -202,7 +202,7 @@ async function backUpAll(
   const hasAll = isServing(shardInfo(row).status);
   for (const [table, gateway] of await parts.tables.of(shard)) {
     // One that was made while the shard is offline is not there yet.
-    if (!hasAll && !(await isTableThere(gateway))) continue;
+    if (!hasAll && !(await tableExists(gateway))) continue;
     let rows = 0;
     const counted = async function* (): AsyncGenerator<string, void, undefined> {
       for await (const line of backUpShard(gateway)) {
@@ -245,9 +245,9 @@ async function* lineOf(value: object): AsyncGenerator<string, void, undefined> {
 }
 
 /**
- * Deletes all but so many backups of a shard, and never the one that was just made, which may have
- * an earlier name than those of a clock that was ahead. Deletes the list first: what is left of a
- * backup then is none.
+ * Deletes all but the last `keep` backups of a shard. Never deletes the one that was just made: its
+ * name may sort before those made under a clock that was ahead. Deletes the list of a backup first,
+ * because files without a list do not count as a backup.
  */
 async function deleteOthers(
   to: BackupStore,

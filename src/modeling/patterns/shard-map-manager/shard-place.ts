@@ -1,6 +1,6 @@
 import type { AccountTables } from '../../table/account-tables.js';
 import type { TableGateway } from '../../table/gateway.js';
-import { isTableThere } from './absent-table.js';
+import { tableExists } from './absent-table.js';
 import { ManagerError } from './manager-errors.js';
 
 /** Where a shard is: an account, with a table for each map. */
@@ -22,7 +22,7 @@ export async function createTableOf(
   where: string,
 ): Promise<void> {
   if (account === undefined) {
-    if (await isTableThere(table(name))) return;
+    if (await tableExists(table(name))) return;
     throw new ManagerError(
       `${where} has no table '${name}', and its place makes none; create it, or give the place its ` +
         'account',

@@ -9,7 +9,7 @@ import {
   type ShardOwner,
 } from '../shard-map/shard-binding.js';
 import { isContent } from '../shard-map/shown-rows.js';
-import { unlessAbsent } from './absent-table.js';
+import { ifTableExists } from './absent-table.js';
 import { ManagerError } from './manager-errors.js';
 
 /** `kept`: rows that are left where nothing finds them again are meant to be. */
@@ -53,15 +53,15 @@ export async function releaseShard(
   owner: ShardOwner,
   options: ReleaseOptions,
 ): Promise<void> {
-  const found = await unlessAbsent(() => ownerOfShard(table));
+  const found = await ifTableExists(() => ownerOfShard(table));
   if (found !== undefined) requireOwner(table, found, owner);
   await requireUnused(table, owner.shard, options);
-  await unlessAbsent(() => unbindShard(table));
+  await ifTableExists(() => unbindShard(table));
 }
 
 /** A partition with rows of programs; undefined: there is none, or no table. */
 function firstContent(table: TableGateway): Promise<string | undefined> {
-  return unlessAbsent(async () => {
+  return ifTableExists(async () => {
     for await (const row of allRows(table, { select: [ownTypeProperty] })) {
       if (isContent(row)) return row.partitionKey;
     }

@@ -2,7 +2,7 @@ import { SharedRuns } from '../../../base/async/shared-runs.js';
 import type { Randomness } from '../../../base/randomness.js';
 import type { TableGateway } from '../../table/gateway.js';
 import { isTransient } from '../../table/transient.js';
-import { unlessAbsent } from './absent-table.js';
+import { ifTableExists } from './absent-table.js';
 import { readList, requireWhole, type ShardBackup } from './backup-list.js';
 import type { BackupStore } from './backup-store.js';
 import { ManagerError } from './manager-errors.js';
@@ -95,7 +95,7 @@ export async function giveUpRestore(
   if (left === undefined) return;
   const instead = `empty the tables of '${shard}', or say that their rows are kept (rows: 'kept')`;
   for (const table of (await tables.of(shard)).values()) {
-    if (options.rows !== 'kept') await unlessAbsent(() => requireEmpty(table, instead));
+    if (options.rows !== 'kept') await ifTableExists(() => requireEmpty(table, instead));
   }
   if (await rows.removeRead('restore', left)) return;
   if ((await rows.find('restore', shard)) === undefined) return;

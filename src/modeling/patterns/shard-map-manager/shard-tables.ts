@@ -4,7 +4,7 @@ import { shardsOfState } from '../shard-map/map-state.js';
 import type { WalkedShard } from '../shard-map/partition-walk.js';
 import { ownerOfShard, requireOwner } from '../shard-map/shard-binding.js';
 import type { TableGateway } from '../../table/gateway.js';
-import { isTableThere, unlessAbsent } from './absent-table.js';
+import { tableExists, ifTableExists } from './absent-table.js';
 import { ManagerError } from './manager-errors.js';
 import type { ManagerRow, ManagerRows, Texts } from './manager-rows.js';
 import { referencesIn, tableIn, tablesIn } from './map-registration.js';
@@ -44,11 +44,12 @@ export class ShardTables {
   }
 
   /**
-   * Gives a shard what maps have there before programs read there, by what `begin` writes, and
-   * again after it: what was made, upgraded or distributed meanwhile did not know that the shard
-   * serves. Its copies of reference data are compared row by row: one that was away or restored may
-   * have the versions of now and other rows. Throws `ShardTakenError` for the table of another map,
-   * or of another shard, and `ManagerError` for one that knows nothing of a map that leads to it.
+   * Creates the tables of maps in a shard, and copies their reference data to it. Does so before
+   * `begin` writes the row that makes programs read there, and again after it, because what was
+   * made, upgraded or distributed in between was not brought to the shard. Reference data are
+   * compared row by row: a shard that was away or restored may have the current versions with other
+   * rows. Throws `ShardTakenError` for the table of another map or of another shard, and
+   * `ManagerError` when a map uses the shard but its table there is not bound to the map.
    */
   async serve<R>(shard: string, begin: () => Promise<R>): Promise<R> {
     const before = await this.#boundMaps(shard);
@@ -103,7 +104,7 @@ export class ShardTables {
     const found: WalkedShard[] = [];
     for (const name of shards) {
       const gateway = this.#parts.place(name).table(table);
-      if (await isTableThere(gateway)) found.push({ name, table: gateway });
+      if (await tableExists(gateway)) found.push({ name, table: gateway });
     }
     return found;
   }
@@ -118,7 +119,7 @@ export class ShardTables {
     const [missing, unbound]: [string[], string[]] = [[], []];
     for (const { name, texts } of maps) {
       for (const each of tablesIn(texts)) {
-        if (!(await isTableThere(tableOf(each)))) missing.push(each);
+        if (!(await tableExists(tableOf(each)))) missing.push(each);
       }
       const state = await findMapState(control, name);
       const isUsed = state !== undefined && shardsOfState(state).includes(shard);
@@ -128,16 +129,22 @@ export class ShardTables {
     return { missing, unbound };
   }
 
-  /** Throws `ShardTakenError` for the table of another map, or of another shard. */
+  /**
+   * Whether the table of a shard is bound to this map. Throws `ShardTakenError` when it is bound to
+   * another map, or to this map as another shard.
+   */
   async #isBound(shard: string, map: string, tableName: string): Promise<boolean> {
     const { control, place } = this.#parts;
     const table = place(shard).table(tableName);
-    const found = await unlessAbsent(() => ownerOfShard(table));
+    const found = await ifTableExists(() => ownerOfShard(table));
     if (found !== undefined) requireOwner(table, found, { map, control: control.table, shard });
     return found !== undefined;
   }
 
-  /** All maps. Throws `ManagerError` for a shard that knows nothing of one that leads to it. */
+  /**
+   * Returns all maps. Throws `ManagerError` when a map uses the shard but its table there is not
+   * bound to the map.
+   */
   async #boundMaps(shard: string): Promise<readonly ManagerRow[]> {
     const maps = await this.#parts.rows.list('map');
     const { unbound } = await this.lackedBy(shard, maps);
@@ -145,7 +152,7 @@ export class ShardTables {
     return maps;
   }
 
-  /** Gives a shard what maps have there. */
+  /** Creates the tables of maps in a shard, and copies their reference data to it. */
   async #prepare(shard: string, maps: readonly ManagerRow[], compared: ComparedBy): Promise<void> {
     for (const { name, texts } of maps) await this.#isBound(shard, name, tableIn(texts));
     await this.create(shard, maps);

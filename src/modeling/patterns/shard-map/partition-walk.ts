@@ -51,7 +51,7 @@ export async function walkPartitions(
   { concurrency = concurrencyDefault, signal, onProgress }: WalkOptions = {},
 ): Promise<ShardReport> {
   const { shards, work } = partitions;
-  const stretches = shards.map((shard) => ({
+  const segments = shards.map((shard) => ({
     page: (at: string | undefined) => partitionsAfter(shard.table, at),
     work: (partitionKey: string) => work(shard, partitionKey),
   }));
@@ -63,7 +63,7 @@ export async function walkPartitions(
     return place;
   };
   const from = (await readProgress(partitions)) ?? walkBeginning;
-  return reportOf(await walk(stretches, from, reached, { concurrency, signal }));
+  return reportOf(await walk(segments, from, reached, { concurrency, signal }));
 }
 
 function reportOf({ items, changes }: WalkPlace): ShardReport {
@@ -95,10 +95,10 @@ async function readProgress({
   if (row === undefined || textIn(row.properties, 'Walk') !== id) return undefined;
   const { properties } = row;
   const name = textIn(properties, 'Shard') ?? '';
-  const stretch = shards.findIndex((shard) => shard.name >= name);
+  const segment = shards.findIndex((shard) => shard.name >= name);
   return {
-    stretch: stretch === -1 ? shards.length : stretch,
-    at: shards[stretch]?.name === name ? textIn(properties, 'After') : undefined,
+    segment: segment === -1 ? shards.length : segment,
+    at: shards[segment]?.name === name ? textIn(properties, 'After') : undefined,
     items: Number(countIn(properties, 'Partitions')),
     changes: Number(countIn(properties, 'Rows')),
     refused: 0,
@@ -108,13 +108,13 @@ async function readProgress({
 /** Overwrites what another program has stored: either is valid for resuming. */
 async function writeProgress(
   { control, map, id, shards }: PartitionWalk,
-  { stretch, at = '', items, changes }: WalkPlace,
+  { segment, at = '', items, changes }: WalkPlace,
 ): Promise<void> {
   const key: RowKey = progressKey(map);
   const properties: RowProperties = {
     EntityType: storedText(progressType),
     Walk: storedText(id),
-    Shard: storedText(shards[stretch]?.name ?? ''),
+    Shard: storedText(shards[segment]?.name ?? ''),
     After: storedText(at),
     Partitions: { type: 'Int64', value: BigInt(items) },
     Rows: { type: 'Int64', value: BigInt(changes) },

@@ -146,7 +146,10 @@ function refuseTwo(one: string, first: unknown, other: string, second: unknown):
   throw new ValueError(`a query over shards has ${one} or ${other}, not both`);
 }
 
-/** Rows of a page of each of so many shards, which together are those of `parallel` pages. */
+/**
+ * The rows of a page of each shard, so that the pages of all `shards` shards together have as many
+ * rows as `parallel` full pages.
+ */
 function sharedPage(shards: number, parallel: number): number {
   const share = Math.floor((pageRowsMax * parallel) / Math.max(1, shards));
   return Math.min(pageRowsMax, Math.max(1, share));

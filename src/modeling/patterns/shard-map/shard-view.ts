@@ -10,14 +10,18 @@ import type { PartitionHomes } from './partition-homes.js';
 import { isContent, selectedWithType, selecting } from './shown-rows.js';
 
 /**
- * The shards of a map, as they are read one by one. Each row comes once to each query that reads
- * all of them from their beginnings to their ends; several may at the same time. The shard of a
- * partition that moves is decided when it is first found: take new views for later queries.
+ * The shards of a map, each readable as a table of its own. A query that reads all of them from
+ * beginning to end gets each row exactly once; several queries may run at the same time. A view
+ * decides which shard has a moving partition when it first meets that partition, and keeps to it:
+ * take new views for later queries.
  */
 export interface ShardViews {
   /** The shards that may have rows, sorted. */
   readonly shards: readonly string[];
-  /** Those that may have rows of a text that is routed: two while it moves, none in some lists. */
+  /**
+   * The shards that may have rows of a routed text: two while it moves, and none for some texts of
+   * list maps.
+   */
   shardsOf(text: string): readonly string[];
   /** Throws `UnknownShardError` for a shard without a table in this program. */
   view(shard: string): TableGateway;
@@ -31,11 +35,13 @@ export interface ViewedShards {
 }
 
 /**
- * What a shard holds of a map: rows of partitions whose home it is, without those that a map has
- * written, and without what other shards have taken over. It is only read.
+ * A read-only view of the rows that a shard holds for a map: the rows of partitions whose home it
+ * is. Rows that the map itself has written, and partitions that another shard has taken over, are
+ * left out.
  *
- * A partition that another shard has taken over after a query had passed it there is given here, as
- * the other has it: a range read more for each page that it is in.
+ * A query may have passed the position of a partition in its new shard before that shard took the
+ * partition over. The view of the old shard then returns the rows of the new shard, which costs a
+ * further range read for each page with that partition.
  */
 export class ShardView implements TableGateway {
   readonly table: string;

@@ -65,21 +65,24 @@ export class StoredMap extends FollowedState<MapState> {
   }
 
   /**
-   * As it was at most `refreshMs` ago; and while the control table cannot be reached as the first
-   * of the copies has it that can be, for `refreshMs`.
+   * The state of the map, at most `refreshMs` old. While the control table cannot be reached, the
+   * first copy that can be reached is read instead, and its state is kept for `refreshMs`.
    */
   override known(): Promise<MapState> {
     return this.#orByCopies(() => super.known());
   }
 
-  /** As of this call, and while the control table cannot be reached as `known`: for reads alone. */
+  /**
+   * The state of the map as of this call. While the control table cannot be reached, the state of a
+   * copy, as for `known`. For reads only.
+   */
   current(): Promise<MapState> {
     return this.#orByCopies(() => this.fresh());
   }
 
   /**
-   * Brings the copies up to date. Two point reads of each, and a write. Throws `MapCopyError` for
-   * those that cannot be reached, after the others.
+   * Brings the copies up to date. Two point reads and a write for each copy. When some cannot be
+   * reached, updates the others and then throws `MapCopyError`.
    */
   async copy(): Promise<void> {
     const { control, copies, timers } = this.#options;
@@ -91,7 +94,7 @@ export class StoredMap extends FollowedState<MapState> {
     if (!this.#copiedAtMs.has(version)) this.#copiedAtMs.set(version, this.#nowMs());
   }
 
-  /** Also waits until `settleMs` have passed since all copies have the version. */
+  /** Also waits until all copies have had the version for `settleMs`. */
   override async settle(state: MapState): Promise<void> {
     await super.settle(state);
     const { copies, settleMs, timers } = this.#options;

@@ -17,7 +17,7 @@ import {
 import { oneToManyOf } from '../../src/modeling/patterns/relations/index.js';
 import { copies, counter, openModel } from '../../src/modeling/model/index.js';
 import type { Timers } from '../../src/base/async/timers.js';
-import { updateLinesOf } from '../../src/modeling/table/update-lines.js';
+import { rowUpdateQueuesOf } from '../../src/modeling/table/row-update-queues.js';
 import { impatientTimers } from './support/impatient-timers.js';
 import { manualTime } from './support/manual-timers.js';
 import { MemoryRows, MemoryTable } from './support/memory-table.js';
@@ -57,7 +57,7 @@ describe('updates of one row in one process', () => {
       Array.from({ length: 200 }, (_, index) => index + 1),
     );
     assert.equal(table.requests, 201);
-    assert.equal(updateLinesOf(table).rows, 0);
+    assert.equal(rowUpdateQueuesOf(table).rows, 0);
   });
 
   it('lose nothing when another process updates the row as well', async () => {
@@ -129,25 +129,25 @@ describe('updates within updates', () => {
       const changed = ring.map((own, index) => {
         const next = ring[(index + 1) % count] ?? at;
         let isDone = false;
-        return counters.update(own, async (current, turn) => {
+        return counters.update(own, async (current, scope) => {
           for (let turns = 0; turns < 20; turns += 1) await slowly();
-          if (!isDone) await counters.update(next, increment, { within: turn });
+          if (!isDone) await counters.update(next, increment, { within: scope });
           isDone = true;
           return increment(current);
         });
       });
       await Promise.all(changed);
       assert.deepEqual(await values(), count === 2 ? [2, 2, 0] : [2, 2, 2]);
-      assert.equal(updateLinesOf(table).rows, 0);
+      assert.equal(rowUpdateQueuesOf(table).rows, 0);
     }
   });
 
   it('go on beside the update that they are in, and those that wait for it', async () => {
     const { table, counters, values } = await newRing();
     let isDone = false;
-    const first = counters.update(at, async (current, turn) => {
+    const first = counters.update(at, async (current, scope) => {
       await slowly();
-      const within = { within: turn, timers: slowestTimers };
+      const within = { within: scope, timers: slowestTimers };
       if (!isDone) await transaction(table, within).increment(Counter, at, 'value').run();
       isDone = true;
       return increment(current);
@@ -157,14 +157,14 @@ describe('updates within updates', () => {
     assert.deepEqual(await values(), [7, 0, 0]);
   });
 
-  it('wait for others in line when these do not wait for them', async () => {
+  it('wait for others in the queue when these do not wait for them', async () => {
     const { table, counters, values } = await newRing();
     const names = Array.from({ length: 50 }, (_, index) => `new ${index}`);
     for (const name of names) await counters.insert({ name, value: 0 });
     table.requests = 0;
     const all = names.map((name) =>
-      counters.update({ name }, async (current, turn) => {
-        const { value } = await counters.update(at, increment, { within: turn });
+      counters.update({ name }, async (current, scope) => {
+        const { value } = await counters.update(at, increment, { within: scope });
         return { ...current, value };
       }),
     );
@@ -182,7 +182,7 @@ const Item = defineEntity({
   rowKey: (p) => key`${p.name}_${p.id.padded(4)}`,
 });
 const everyone = Array.from({ length: 200 }, (_, id) => id);
-/** Nobody waits for its turn in vain, and no attempt fails: no time has to pass. */
+/** No change waits in vain, and no attempt fails: no time has to pass. */
 const timers = manualTime();
 
 async function newTable() {
@@ -203,7 +203,7 @@ describe('transactions that change one row as it is', () => {
     await Promise.all(results);
     assert.equal(table.requests, 201);
     assert.equal((await counters.get(at))?.value, 200);
-    assert.equal(updateLinesOf(table).rows, 0);
+    assert.equal(rowUpdateQueuesOf(table).rows, 0);
   });
 
   it('run in one order with its updates, and with transactions of several such rows', async () => {
@@ -270,7 +270,7 @@ describe('transactions that change one row as it is', () => {
     const { promise: gate, resolve: go } = deferred();
     const row = { partitionKey: 'counters', rowKey: 'a' };
     const waiting = Array.from({ length: 10_000 }, () =>
-      updateLinesOf(table).run([row], { timers }, async () => {
+      rowUpdateQueuesOf(table).run([row], { timers }, async () => {
         await gate;
         return { result: undefined, written: [] };
       }),
@@ -343,7 +343,7 @@ describe('writes of one process from which one row follows', () => {
     );
     await Promise.all(deleted);
     assert.equal((await model.entities.totals.get({}))?.count, 0);
-    assert.deepEqual([failing.count(), updateLinesOf(failing.table).rows], [0, 0]);
+    assert.deepEqual([failing.count(), rowUpdateQueuesOf(failing.table).rows], [0, 0]);
   });
 
   it('take one request each when they change the row by name as well', async () => {
@@ -361,7 +361,7 @@ describe('writes of one process from which one row follows', () => {
     assert.deepEqual([table.requests, failing.count()], [202, 0]);
   });
 
-  it('wait in one line when some change the row by name, and others through derived data', async () => {
+  it('wait in one queue when some change the row by name, and others through derived data', async () => {
     const { table } = await newTable();
     const failing = failuresOf(table);
     const model = modelOf(failing.table);
@@ -527,7 +527,7 @@ describe('writes of one process from which one row follows', () => {
   });
 });
 
-/** Pauses after conflicts end at once; a turn of a second never does. */
+/** Pauses after conflicts end at once; a wait of a second never does. */
 const slowestTimers: Timers = {
   start: (delayMs, callback, argument) =>
     delayMs < 1000
