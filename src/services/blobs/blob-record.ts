@@ -21,7 +21,7 @@ import { leaseElements, readLease, type StoredLease } from './lease.js';
 import { segmentElements, segmentsIn, type Content } from './segments.js';
 
 /** The uncommitted blocks of a blob. Put Block List and Put Blob give the blob another stage. */
-export interface Stage {
+export interface BlockStage {
   readonly id: Bytes;
   /** The length of the ids of its blocks. */
   readonly blockIdBytes: number;
@@ -55,7 +55,7 @@ export interface BlobRecord {
   readonly content: Content | undefined;
   /** The length of the ids of committed blocks; absent when there are none. */
   readonly blockIdBytes: number | undefined;
-  readonly stage: Stage | undefined;
+  readonly stage: BlockStage | undefined;
   readonly tier: BlobTier | undefined;
   readonly lease: StoredLease | undefined;
   readonly copy: CopyState | undefined;
@@ -238,7 +238,7 @@ export function decodeBlobRecord(value: Bytes, version: number): BlobRecord {
     metadata: has(part.metadata) ? reader.pairs() : noPairs,
     tags: has(part.tags) ? reader.pairs() : noPairs,
     blockIdBytes: has(part.blockIdBytes) ? reader.number() : undefined,
-    stage: has(part.stage) ? readStage(reader) : undefined,
+    stage: has(part.stage) ? readBlockStage(reader) : undefined,
     tier: has(part.tier) ? readTier(reader) : undefined,
     lease: has(part.lease) ? readLease(reader) : undefined,
     copy: has(part.copy) ? readCopy(reader) : undefined,
@@ -260,7 +260,7 @@ function readHeaders(reader: ElementReader, parts: number): ContentHeaders {
   return headers;
 }
 
-function readStage(reader: ElementReader): Stage {
+function readBlockStage(reader: ElementReader): BlockStage {
   return { id: reader.bytes(), blockIdBytes: reader.number() };
 }
 

@@ -22,7 +22,12 @@ import { containerCheck } from './late-write.js';
 import { uncommittedBlocksMax } from './limits.js';
 import { hashed, putPiece, withNewPiece, type NewPiece } from './new-piece.js';
 import { decodeBlock, encodeBlock } from './segments.js';
-import { dropStage, openStage, putStageHint, type OpenStage } from './stages.js';
+import {
+  dropBlockStage,
+  openBlockStage,
+  putBlockStageHint,
+  type OpenBlockStage,
+} from './block-stages.js';
 import { putTagHints } from './tag-hints.js';
 import { checkGivenTier } from './tiers.js';
 import { checkReplaceable, keepReplaced } from './versions.js';
@@ -106,7 +111,7 @@ export async function replacing(
   replacement: Replacement,
 ): Promise<BlobDraft> {
   const { keys, record } = state;
-  await dropStage(context, keys, changes, record);
+  await dropBlockStage(context, keys, changes, record);
   const { isKept, versionMicros } = await keepReplaced(context, state, changes);
   const given = record === undefined || isKept ? [] : [record];
   const isGarbage = await releaseContents(context, keys, changes, given);
@@ -159,7 +164,7 @@ export async function putBlock(
     await changeBlobBeside(context, keys, async (state, changes) => {
       checkPutBlock(state, id, access);
       const { nowMicros, record } = state;
-      const stage = await openStage(context.store, keys, record, nowMicros);
+      const stage = await openBlockStage(context.store, keys, record, nowMicros);
       checkBlockIdLength(record, stage, id);
       putPiece(keys, changes, piece);
       if (stage !== undefined) {
@@ -167,9 +172,9 @@ export async function putBlock(
         return () => undefined;
       }
       // The hint must be there before the stage is.
-      if (!isHinted) await putStageHint(context, keys, address.blob, nowMicros);
+      if (!isHinted) await putBlockStageHint(context, keys, address.blob, nowMicros);
       isHinted = true;
-      await dropStage(context, keys, changes, record);
+      await dropBlockStage(context, keys, changes, record);
       if (state.deleted !== undefined) await keepReplaced(context, state, changes);
       beginStage(context, state, changes, { id, piece });
       return () => undefined;
@@ -193,7 +198,7 @@ function checkPutBlock(state: BlobState, id: Bytes, access: Access): void {
 /** All blocks of a blob have ids of one length. */
 function checkBlockIdLength(
   record: BlobRecord | undefined,
-  stage: OpenStage | undefined,
+  stage: OpenBlockStage | undefined,
   id: Bytes,
 ): void {
   for (const bytes of [record?.blockIdBytes, stage?.blockIdBytes]) {
@@ -226,7 +231,7 @@ async function addBlock(
   context: BlobContext,
   state: BlobState,
   changes: Changes,
-  { stage, id, piece }: Block & { readonly stage: OpenStage },
+  { stage, id, piece }: Block & { readonly stage: OpenBlockStage },
 ): Promise<void> {
   const { keys, record } = state;
   const key = keys.block(stage.id, id);

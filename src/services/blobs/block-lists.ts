@@ -27,12 +27,12 @@ import { ReferenceBalance } from './reference-balance.js';
 import type { Content, Segment } from './segments.js';
 import {
   blocksOf,
-  dropStage,
-  endStage,
-  openStage,
-  type OpenStage,
+  dropBlockStage,
+  endBlockStage,
+  openBlockStage,
+  type OpenBlockStage,
   type StagedBlock,
-} from './stages.js';
+} from './block-stages.js';
 import { putTagHints } from './tag-hints.js';
 import { checkGivenTier } from './tiers.js';
 import { keepReplaced } from './versions.js';
@@ -88,7 +88,7 @@ interface AvailableBlocks {
   readonly segments: readonly Segment[];
   readonly committed: ReadonlyMap<string, Segment>;
   readonly uncommitted: ReadonlyMap<string, StagedBlock>;
-  readonly stage: OpenStage | undefined;
+  readonly stage: OpenBlockStage | undefined;
 }
 
 async function availableBlocks(
@@ -105,7 +105,7 @@ async function availableBlocks(
     }
   }
   // Its counter is read before its blocks: a block that is put meanwhile makes the commit fail.
-  const stage = await openStage(store, keys, record, nowMicros);
+  const stage = await openBlockStage(store, keys, record, nowMicros);
   if (stage !== undefined) {
     for await (const block of blocksOf(store, keys, stage)) {
       uncommitted.set(nameOfBytes(block.blockId), block);
@@ -168,10 +168,10 @@ async function settleReferences(
   };
   await count(segments, 1);
   const { stage } = available;
-  if (stage === undefined) await dropStage(context, keys, changes, record);
+  if (stage === undefined) await dropBlockStage(context, keys, changes, record);
   else {
     await count(available.uncommitted.values(), -1);
-    endStage(keys, changes, stage, { pieces: 'kept', bornMicros });
+    endBlockStage(keys, changes, stage, { pieces: 'kept', bornMicros });
   }
   const old = isKept ? undefined : record?.content;
   if (old !== undefined && (await isReleased(context, keys, changes, old))) {
@@ -216,7 +216,7 @@ export async function getBlockList(
   const { leaseId, conditions = {} } = access;
   checkLease(record.lease, { id: leaseId, use: 'read' }, { holder: 'blob', nowMicros });
   checkReadConditions(conditions, record);
-  const stage = await openStage(context.store, keys, record, nowMicros);
+  const stage = await openBlockStage(context.store, keys, record, nowMicros);
   const committed = committedOf(record);
   if (committed === undefined && stage === undefined) throw new StorageError('BlobNotFound');
   const blocks = {
@@ -257,7 +257,7 @@ async function committedBlocks(
 async function uncommittedBlocks(
   { store }: BlobContext,
   keys: BlobKeys,
-  stage: OpenStage | undefined,
+  stage: OpenBlockStage | undefined,
 ): Promise<BlockInfo[]> {
   if (stage === undefined) return [];
   const named: { readonly name: string; readonly block: BlockInfo }[] = [];

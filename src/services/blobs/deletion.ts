@@ -20,7 +20,7 @@ import { releaseContents } from './contents.js';
 import { accountOfKey, type BlobKeys } from './keys.js';
 import { checkDeletable } from './protection.js';
 import { asDeleted, asDeletedPast, deletionMark, type PastRecord } from './retention.js';
-import { dropStage } from './stages.js';
+import { dropBlockStage } from './block-stages.js';
 import type { Access, DeleteOptions, BlobStateSelector, SnapshotAddress } from './types.js';
 import { snapshotGenerations } from './unseen-pages.js';
 import { asVersion, keepsVersion, putPast } from './versions.js';
@@ -68,7 +68,7 @@ export async function deleteBlob(
     }
     const isCommitted = record.state === 'committed';
     const mark = isCommitted ? await deletionMark(context, state) : undefined;
-    if (isBlobDeleted) await dropStage(context, keys, changes, record);
+    if (isBlobDeleted) await dropBlockStage(context, keys, changes, record);
     const becomesVersion = isBlobDeleted && isCommitted && keepsVersion(context, state, record);
     if (becomesVersion) {
       changes.delete(keys.base);

@@ -10,7 +10,7 @@ import { containerKind } from './container-record.js';
 import { failCopyWhenDue } from './foreign-copies.js';
 import { BlobKeys, dueHintKey, dueHints, readDueHint } from './keys.js';
 import { purgeDeleted } from './purge.js';
-import { dropStage, stageEndsMicros } from './stages.js';
+import { dropBlockStage, blockStageEndsMicros } from './block-stages.js';
 
 const hintsPerRead = 100;
 
@@ -79,9 +79,9 @@ async function dropStageWhenDue(context: BlobContext, keys: BlobKeys): Promise<n
     const { record, nowMicros } = state;
     if (record?.stage === undefined) return () => undefined;
     const counter = await context.store.get(keys.blockCount(record.stage.id));
-    const endsMicros = stageEndsMicros(counter?.version ?? 0);
+    const endsMicros = blockStageEndsMicros(counter?.version ?? 0);
     if (endsMicros > nowMicros) return () => endsMicros;
-    await dropStage(context, keys, changes, record);
+    await dropBlockStage(context, keys, changes, record);
     if (record.state === 'uncommitted') changes.delete(keys.base);
     else putRecord(state, changes, { ...record, stage: undefined });
     context.onGarbage();

@@ -9,7 +9,7 @@ import { lastGeneration } from './deletion.js';
 import type { Changes } from './changes.js';
 import type { BlobKeys } from './keys.js';
 import { wasBlob, type PastRecord } from './retention.js';
-import { dropStage } from './stages.js';
+import { dropBlockStage } from './block-stages.js';
 import { putTagHints } from './tag-hints.js';
 import type { BlobAddress } from './types.js';
 
@@ -60,7 +60,7 @@ function restore(context: BlobContext, keys: BlobKeys, from: Bytes): Promise<Byt
     }
     if (ended !== undefined) {
       changes.delete(keys.version(ended.micros));
-      await dropStage(context, keys, changes, state.record);
+      await dropBlockStage(context, keys, changes, state.record);
       context.onGarbage();
     }
     const gone = ended === undefined ? [] : [ended.record];

@@ -3,7 +3,7 @@ import type { Entry, Store } from '../../kv/store.js';
 import { decodeCounter } from '../../kv/counter.js';
 import { entriesOf } from '../containers/walk.js';
 import type { BlobContext } from './blob-context.js';
-import type { BlobRecord, Stage } from './blob-record.js';
+import type { BlobRecord, BlockStage } from './blob-record.js';
 import type { Changes } from './changes.js';
 import { encodeGroupGarbage, type GroupGarbage } from './garbage.js';
 import { blobKind, containerOfKey, dueHintKey, type BlobKeys } from './keys.js';
@@ -14,28 +14,28 @@ import { decodeBlock, type Segment } from './segments.js';
 const blocksPerTurn = 500;
 
 /** A stage that has not expired, with the counter of its blocks. */
-export interface OpenStage extends Stage {
+export interface OpenBlockStage extends BlockStage {
   /** Its version changes with every Put Block. */
   readonly counter: Entry | undefined;
   readonly blocks: number;
 }
 
 /** When the blocks of a stage expire (blob-service §12.3). */
-export function stageEndsMicros(lastPutMicros: number): number {
+export function blockStageEndsMicros(lastPutMicros: number): number {
   return lastPutMicros + uncommittedSecondsMax * 1_000_000;
 }
 
 /** The stage of a blob; undefined when it has none, or an expired one. */
-export async function openStage(
+export async function openBlockStage(
   store: Store,
   keys: BlobKeys,
   record: BlobRecord | undefined,
   nowMicros: number,
-): Promise<OpenStage | undefined> {
+): Promise<OpenBlockStage | undefined> {
   if (record?.stage === undefined) return undefined;
   const counter = await store.get(keys.blockCount(record.stage.id));
   // A blob with a stage has a block: the commit that makes the stage puts the first.
-  if (counter === undefined || stageEndsMicros(counter.version) <= nowMicros) return undefined;
+  if (counter === undefined || blockStageEndsMicros(counter.version) <= nowMicros) return undefined;
   return { ...record.stage, counter, blocks: decodeCounter(counter.value) };
 }
 
@@ -43,10 +43,10 @@ export async function openStage(
  * Makes the remaining blocks of a stage garbage, in the commit that writes the record without the
  * stage. A block that is put at the same time makes the commit fail.
  */
-export function endStage(
+export function endBlockStage(
   keys: BlobKeys,
   changes: Changes,
-  { id, counter }: Pick<OpenStage, 'id' | 'counter'>,
+  { id, counter }: Pick<OpenBlockStage, 'id' | 'counter'>,
   garbage: GroupGarbage,
 ): void {
   const key = keys.blockCount(id);
@@ -56,7 +56,7 @@ export function endStage(
 }
 
 /** Ends the stage of a blob that is overwritten or deleted, if it has one. */
-export async function dropStage(
+export async function dropBlockStage(
   { store, clock }: Pick<BlobContext, 'store' | 'clock'>,
   keys: BlobKeys,
   changes: Changes,
@@ -66,7 +66,7 @@ export async function dropStage(
   const { id } = record.stage;
   const counter = await store.get(keys.blockCount(id));
   const bornMicros = clock.nowMicros();
-  endStage(keys, changes, { id, counter }, { pieces: 'released', bornMicros });
+  endBlockStage(keys, changes, { id, counter }, { pieces: 'released', bornMicros });
 }
 
 /** An uncommitted block. */
@@ -81,7 +81,7 @@ export interface StagedBlock extends Segment {
 export async function* blocksOf(
   store: Store,
   keys: BlobKeys,
-  { id }: Pick<Stage, 'id'>,
+  { id }: Pick<BlockStage, 'id'>,
 ): AsyncGenerator<StagedBlock, void, void> {
   let count = 0;
   for await (const { key, value } of entriesOf(store, keys.blocks(id))) {
@@ -92,14 +92,14 @@ export async function* blocksOf(
 }
 
 /** Puts the hint that leads the sweep to a stage when its time may be over. */
-export async function putStageHint(
+export async function putBlockStageHint(
   { store }: Pick<BlobContext, 'store'>,
   keys: BlobKeys,
   name: string,
   lastPutMicros: number,
 ): Promise<void> {
   const container = containerOfKey(keys.base);
-  const key = dueHintKey(container, stageEndsMicros(lastPutMicros), name);
+  const key = dueHintKey(container, blockStageEndsMicros(lastPutMicros), name);
   await store.commit({
     checks: [],
     puts: [{ key, value: Buffer.alloc(0) }],
