@@ -2,15 +2,15 @@ import type { Clock } from '../../base/clock.js';
 import { StoreWriteError } from '../../kv/errors.js';
 import { int8Array } from './binary-array.js';
 import type { Connection } from './connection.js';
-import { mayBeRemoved, momentOf, type Moment } from './row-age.js';
+import { mayBeRemoved, readClocks, type ClockReading } from './row-age.js';
 import { numberOf } from './rows.js';
 import type { Statements } from './statements.js';
 
-/** Commits that were acknowledged and that the present primary lacks. */
+/** Commits that were acknowledged and that the current primary lacks. */
 export interface Loss {
-  /** How many of its own commits this process knows to be lost: at least 1. */
+  /** The number of lost commits of this process that it knows of: at least 1. */
   readonly commits: number;
-  /** The greatest version of them. */
+  /** The greatest version of the lost commits. */
   readonly acknowledged: number;
   /** The greatest version in the database. */
   readonly last: number;
@@ -27,7 +27,7 @@ export interface AcknowledgedBatch {
 }
 
 interface RememberedBatch extends AcknowledgedBatch {
-  readonly at: Moment;
+  readonly at: ClockReading;
 }
 
 export interface AcknowledgementsOptions {
@@ -75,7 +75,7 @@ export class Acknowledgements {
 
   note(batch: AcknowledgedBatch): void {
     this.#greatest = Math.max(this.#greatest, batch.version);
-    const kept = { ...batch, at: momentOf(this.#options.clock) };
+    const kept = { ...batch, at: readClocks(this.#options.clock) };
     this.#recent.push(kept);
     this.#lastOf.set(batch.session, kept);
     if (this.#recent.length > keptMax * 2) this.#trim();

@@ -6,7 +6,9 @@ import { guardRefusal, type GuardedBatch } from '../../kv/guards.js';
 import type { Check, Entry } from '../../kv/store.js';
 import type { Outcome } from './outcomes.js';
 
-/** What the database has, read under the locks of a batch. Keys are given by `nameOfBytes`. */
+/**
+ * The stored state that a batch depends on, read under its locks. Keys are given by `nameOfBytes`.
+ */
 export interface Found {
   /** The versions of the keys of guards and checks that are there. */
   readonly versions: ReadonlyMap<string, number>;
@@ -22,8 +24,8 @@ export interface Decision {
 }
 
 /**
- * Decides about independent commits as `commit_batch` does: each is applied whole or not at all,
- * and the version of the first is `version`, that of each further one is greater by one.
+ * Decides about independent commits as `commit_batch` does: each is applied whole or not at all.
+ * The first one gets the version `version`, and each further one a version that is greater by one.
  */
 export function decideBatch(
   batches: readonly GuardedBatch[],

@@ -5,10 +5,12 @@ import { byteaArray, int4Array, int8Array } from './binary-array.js';
 import type { CommitOptions } from './commit-form.js';
 import { shortKeyBytesMax } from './long-keys.js';
 
-/** What `commit_batch` takes for the versions of checks. */
+/**
+ * The numbers that stand for `absent` and `present` among the versions that `commit_batch` checks.
+ */
 const anyVersion = { absent: -1, present: -2 } as const;
 
-/** The number of an array's commit, and its key. */
+/** A column of keys: for each, the number of its commit in the batch. */
 class KeyColumn {
   readonly numbers: number[] = [];
   readonly keys: Bytes[] = [];
@@ -100,7 +102,7 @@ export function insertParameters(
   ];
 }
 
-/** Whether a commit does nothing but insert keys of the table of short ones. */
+/** Whether a commit only inserts short keys. */
 export function isInsertion({ guard, checks, puts, deletes, adds = [] }: GuardedBatch): boolean {
   if (guard !== undefined || deletes.length > 0 || adds.length > 0) return false;
   if (puts.length === 0 || checks.length !== puts.length) return false;

@@ -13,7 +13,7 @@ interface Connection {
   emit(event: string, message: unknown): unknown;
 }
 
-/** `length`: of the message with the four bytes that tell it. */
+/** `length`: the length of the message, including the four bytes of the length itself. */
 type HandlePacket = (offset: number, code: number, length: number, bytes: Buffer) => unknown;
 
 /** The code of a message that is a row of a result. */

@@ -9,7 +9,7 @@ export interface SessionBatch {
   readonly number: number;
 }
 
-/** What a batch needs of a connection. */
+/** The part of a connection that a batch uses. */
 export type BatchConnection = Pick<Connection, 'query' | 'run' | 'isLost' | 'destroy'>;
 
 /**
@@ -35,7 +35,7 @@ export interface CommitOptions {
 export interface CommitForm {
   /** Whether writing connections send queries without waiting for earlier answers. */
   readonly pipelines: boolean;
-  /** For independent commits: no two share a key, but to add to it. */
+  /** Applies independent commits: no two share a key, except for additions to it. */
   commits(batches: readonly GuardedBatch[], options: CommitOptions): BatchCall;
   ingestion(ingestion: Ingestion): BatchCall;
 }

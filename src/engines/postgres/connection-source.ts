@@ -3,7 +3,7 @@ import type { Connection } from './connection.js';
 
 /** Opens connections. */
 export interface ConnectionSource {
-  /** The delays between attempts of what is done with a connection. */
+  /** The delays between attempts to use a connection. */
   readonly retries: Pick<RetryOptions, 'backOffMs' | 'timers' | 'randomness'>;
   /** Tries for `limitMs` at most. Rejects with `StoreUnavailableError`. */
   connect(limitMs: number, pipelines?: boolean): Promise<Connection>;

@@ -12,11 +12,11 @@ const stallMs = 60_000;
 const connectMs = 5_000;
 /** How long a server may take to answer a statement that does nothing. */
 const answerMs = 5_000;
-/** A network that has parted lets no end of a connection through; the system tries for minutes. */
+/** A partitioned network delivers no end of a connection, and the system retries for minutes. */
 const endMs = 2_000;
 /**
- * A machine that loses its power or its network ends no connection. What its transaction has locked
- * would be locked for hours, until the database's own look at the connection.
+ * A machine that loses its power or its network leaves its connections open. The database would
+ * keep the locks of their transactions for hours, until its own keep-alive fails.
  */
 const idleInTransactionMs = 20_000;
 
@@ -68,8 +68,8 @@ export class Connection {
   }
 
   /**
-   * Connects, and sets what commits and reads need. Rejects when the signal is aborted meanwhile: a
-   * server that lets nothing through would hold its caller for longer than that should wait.
+   * Connects and applies the settings that commits and reads need. Rejects when the signal is
+   * aborted, because a server that sends nothing would otherwise hold its caller for too long.
    */
   static async open(options: ConnectionOptions, signal?: AbortSignal): Promise<Connection> {
     const { address, pipelines, prepares } = options;
@@ -160,8 +160,8 @@ export class Connection {
   }
 
   /**
-   * Closes the connection after the queries under way, whose time is limited. Never rejects, and
-   * destroys a connection whose server does not answer to its end.
+   * Closes the connection after the queries under way, whose time is limited. Never rejects.
+   * Destroys the connection when the server does not answer.
    */
   async close(): Promise<void> {
     if (this.#isLost) return;

@@ -7,13 +7,13 @@ export class DatabaseError extends Error {
 
   static of(error: unknown): DatabaseError {
     if (error instanceof DatabaseError) return error;
-    // Where several hosts were asked, the text has what to do about each already.
+    // With several hosts, the text already has advice for each.
     const what = error instanceof StoreUnavailableError ? error.message : reasonOf(error);
     return new DatabaseError(`The database cannot be used. ${what}`, { cause: error });
   }
 }
 
-/** What to do, by the code of the database's error. */
+/** Advice for people, by the code of the database's error. */
 const advice: Readonly<Record<string, string>> = {
   '28P01': '. Look at the password in its URL',
   '3D000': '. Make the database first: create database NAME',
@@ -21,7 +21,7 @@ const advice: Readonly<Record<string, string>> = {
   '53300': '. Raise max_connections, or put a pooler between',
 };
 
-/** What the database, or the way to it, has said, with what to do about it. */
+/** The text of an error of the database or of the connection to it, with advice. */
 export function reasonOf(error: unknown): string {
   return `${messageOf(error)}${adviceFor(error)}`;
 }

@@ -2,8 +2,8 @@
 const severityField = 'V'.charCodeAt(0);
 
 /**
- * The severity of an error as no language changes it, from the body of its message. Undefined when
- * who sent the error does not tell it, as old poolers do not.
+ * The untranslated severity of an error, from the body of its message. Undefined when the sender
+ * leaves it out, as old poolers do.
  */
 export function plainSeverityIn(body: Buffer): string | undefined {
   for (let at = 0; at < body.length;) {

@@ -5,7 +5,7 @@ import { messageOf } from '../../base/thrown.js';
 /** `begin_batch` raises it for a session that was closed. The batch was not applied. */
 export const sessionClosedCode = 'TB001';
 
-/** The session was closed, as a transaction of plain statements finds out. */
+/** A transaction of plain statements found its session closed. */
 export class SessionClosedError extends Error {
   override readonly name = 'SessionClosedError';
 
@@ -23,42 +23,46 @@ export class NotDurableError extends Error {
   }
 }
 
-/** Serialization failure, deadlock, lock not available: the same may succeed. */
+/**
+ * Serialization failure, deadlock, lock not available: the same statement may succeed when it is
+ * sent again.
+ */
 const retryableCodes = new Set(['40001', '40P01', '55P03']);
 
 /** The transaction is read-only: the server has become a standby. */
 const readOnlyCode = '25006';
 
 /**
- * Errors behind which nobody knows what became of the statement, whatever severity they have: an
- * ambiguous result, and the end of a transaction whose client was silent or that took too long,
- * which ends its connection.
+ * Errors after which the outcome of the statement is unknown, whatever their severity: an ambiguous
+ * result, and a transaction that the database ended, with its connection, because its client was
+ * silent or it took too long.
  */
 const ambiguousCodes = new Set(['40003', '25P03', '25P04']);
 /**
- * The beginnings of such codes: connection exceptions, which a pooler tells of its own connection
- * to the server too, and the end of the server or of one process of it, which comes between a
- * commit and its answer as well.
+ * The first characters of further such codes. 08: connection exceptions, which a pooler also
+ * reports for its own connection to the server. 57P: the server or one of its processes ended,
+ * perhaps between a commit and its answer.
  */
 const ambiguousClasses = ['08', '57P'];
 /**
- * The only severity behind which a statement did nothing. With any other the server has ended the
- * connection, or itself: a log that cannot be synced at a commit does, and the commit may be there
- * after its recovery. Any other text counts as one of those, since it may name one in the language
- * of the server, where the error has no severity in English.
+ * The only severity after which a statement certainly did nothing. With any other one the server
+ * has ended the connection or itself. It does so when it cannot sync its log at a commit, which may
+ * be there after recovery. An unknown text counts as such a severity, because old servers send it
+ * in their own language.
  */
 const statementSeverity = 'ERROR';
 
 /**
- * What an error of a statement means. `lost`: nobody knows what became of the statement. `away`: it
- * did nothing, and another server may be the primary now. `again`: it did nothing and may succeed.
- * `refused`: it did nothing, if its connection goes on; when that has ended too, it is as `lost`.
+ * What an error of a statement means. `lost`: the outcome of the statement is unknown. `away`: the
+ * statement did nothing, and another server may be the primary now. `again`: it did nothing and may
+ * succeed when repeated. `refused`: it did nothing, provided that the connection still works;
+ * otherwise this counts as `lost`.
  */
 export type FailureKind = 'lost' | 'away' | 'again' | 'session-closed' | 'refused';
 
 export function failureOf(error: unknown): FailureKind {
   if (error instanceof SessionClosedError) return 'session-closed';
-  // A new connection finds out what is wrong, and waits until it is set right.
+  // A new connection checks the settings, and waits until they are corrected.
   if (error instanceof NotDurableError) return 'away';
   if (!(error instanceof DatabaseError)) return 'lost';
   const { code = '', severity } = error;
@@ -90,8 +94,8 @@ function whyUnavailable(error: unknown): string {
 }
 
 /**
- * Whether a single commit of a batch may be the reason of its failure, so that the others succeed
- * without it. Nothing of the batch was applied.
+ * Whether a single commit may have made its batch fail, so that the others succeed without it.
+ * Nothing of the batch was applied.
  */
 export function mayBeOfOneCommit(error: unknown): boolean {
   if (error instanceof StoreWriteError) return true;

@@ -10,12 +10,13 @@ import { inLockOrder } from './slots.js';
 import { WriteQueue, type Group, type PendingWork } from './write-queue.js';
 
 /**
- * The commits of a failed group that may fail alone because of other transactions. When so many
- * have, the others of the group would wait for the same locks, each as often as a batch is tried.
+ * The commits of a failed group are sent alone, one by one. When this many have failed because of
+ * other transactions, the rest is rejected untried: each would wait for the same locks, as often as
+ * a batch is tried.
  */
 const failedAloneMax = 3;
 
-/** What groups need of a session. */
+/** The part of a session that groups use. */
 type BatchSession = Pick<Session, 'apply'>;
 
 export interface GroupCommitOptions {
@@ -72,7 +73,7 @@ export class GroupCommit {
     for (let group = this.#waiting.take(); group !== undefined; group = this.#waiting.take()) {
       await this.#runGroup(session, group);
       this.#waiting.release(group);
-      // The works that this group held back may be more than one connection takes at once.
+      // More works may have waited for this group than one connection takes at once.
       this.#startIdle();
     }
     this.#idle.push(session);

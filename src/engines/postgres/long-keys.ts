@@ -8,7 +8,9 @@ export const shortKeyBytesMax = 2600;
 /** The number of bytes of a long key that are in its index. */
 export const longHeadBytesMax = 2000;
 
-/** Stands in an array for a key of the other table: it keeps the position and is never found. */
+/**
+ * A placeholder in an array for a key of the other table: it keeps the position and is never found.
+ */
 const nothing = Buffer.alloc(0);
 
 export function isLongKey(key: Bytes): boolean {
@@ -16,8 +18,8 @@ export function isLongKey(key: Bytes): boolean {
 }
 
 /**
- * The hash by which a long key is found. It is made here, because PostgreSQL, CockroachDB and
- * YugabyteDB have no common function for it.
+ * The hash by which a long key is found. It is computed here, because PostgreSQL, CockroachDB and
+ * YugabyteDB have no hash function in common.
  */
 export function hashOf(key: Bytes): Buffer {
   return createHash('sha256').update(key).digest();

@@ -82,7 +82,10 @@ async function makeFormatTable(connection: Connection, schema: string): Promise<
   }
 }
 
-/** The statement needs the right to make schemas also where the schema is there: look first. */
+/**
+ * Checks first whether the schema exists, because `create schema if not exists` needs the right to
+ * create schemas even then.
+ */
 async function makeSchema(connection: Connection, schema: string): Promise<void> {
   const text = 'select 1 from pg_catalog.pg_namespace where nspname = $1';
   const rows = await connection.query({ name: 'schema', text }, [schema]);

@@ -4,9 +4,9 @@ import { GuardError } from '../../kv/errors.js';
 import type { CommitResult } from '../../kv/store.js';
 
 /**
- * The outcome of a commit of a batch. `no-counter`: it was not applied, because one of its
- * additions makes no counter. `alone`: it was not applied, because an addition of another commit to
- * the same counter may be the invalid one.
+ * The outcome of a commit of a batch. `no-counter`: it was not applied, because the result of one
+ * of its additions is no counter. `alone`: it was not applied, because an addition of another
+ * commit to the same counter may be the invalid one; it is tried again alone.
  */
 export type Outcome =
   | { readonly kind: 'result'; readonly result: CommitResult }

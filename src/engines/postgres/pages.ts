@@ -8,7 +8,8 @@ import type { Statements } from './statements.js';
 /** Entries that one statement returns. */
 const chunkEntriesMax = 1_024;
 /**
- * The size of a first chunk. Small, because it is not known yet how many entries the filter takes.
+ * The size of the first chunk. Small, because it is not known yet how many entries the filter
+ * takes.
  */
 const firstChunkEntries = 128;
 /** Bytes of keys and values that one statement returns; the entry that exceeds them is included. */

@@ -16,18 +16,21 @@ export interface PeriodicWorkOptions {
   readonly timers: Timers;
   /** The pause before each run, also before the first. */
   readonly pauseMs: number;
-  /** May be cut off anywhere and done again by the next run, or by another server meanwhile. */
+  /**
+   * The work of a run. It may be interrupted anywhere, and the next run or another server may
+   * repeat it.
+   */
   readonly work: (connection: Connection) => Promise<unknown>;
   /** Whether the connection is kept for the next run. */
   readonly keepsConnection: boolean;
-  /** The database refuses the work, for the first time since it has taken it. */
+  /** Called when the database refuses the work, and not again until it has accepted it. */
   readonly onRefused: (error: unknown) => void;
 }
 
 /**
- * Work that a store does in the database again and again, on a connection of its own. A run that
- * fails has no effect but that on `onRefused`: the next one tries again, and the store itself
- * reports a database that is away.
+ * Repeated work of a store in the database, on a connection of its own. A failed run has no effect
+ * besides `onRefused`: the next run tries again, and the store itself reports that the database is
+ * away.
  */
 export class PeriodicWork {
   readonly #options: PeriodicWorkOptions;
@@ -42,7 +45,7 @@ export class PeriodicWork {
     this.#wait();
   }
 
-  /** Cuts a run off that is under way. */
+  /** Interrupts a run that is under way. */
   async close(): Promise<void> {
     this.#isOver = true;
     this.#timer?.close();

@@ -21,13 +21,16 @@ export interface PrimaryOptions {
   readonly clock: Pick<Clock, 'monotonicMs'>;
   readonly timers: Timers;
   readonly randomness: Randomness;
-  /** Called with the reason when no primary answers any more, and without when one does again. */
+  /**
+   * Called with the reason when no primary answers any more, and with undefined when one answers
+   * again.
+   */
   readonly onTrouble: (trouble: StoreUnavailableError | undefined) => void;
 }
 
 /** How a caller looks for a server. */
 interface Search {
-  /** Until when it tries, by the monotonic clock. */
+  /** The time until which it tries, by the monotonic clock. */
   readonly endMs: number;
   readonly pipelines?: boolean;
   /** Aborted when the caller needs no connection any more. */
@@ -61,7 +64,7 @@ export class Primary implements ConnectionSource {
     return this.#trouble;
   }
 
-  /** Aborted by `close`, for what is done with connections before they are used. */
+  /** Aborted by `close`. For work on connections before they are used. */
   get closing(): AbortSignal {
     return this.#closing.signal;
   }
@@ -86,16 +89,16 @@ export class Primary implements ConnectionSource {
   }
 
   /**
-   * As `connect`, but always tries for `limitMs`, even when there is trouble already. Ends as
-   * `close` ends it when the signal is aborted.
+   * As `connect`, but always tries for `limitMs`, even when there is trouble already. When the
+   * signal is aborted, ends as after `close`.
    */
   async connectPatiently(limitMs: number, signal: AbortSignal): Promise<Connection> {
     return this.#connect({ endMs: this.#options.clock.monotonicMs() + limitMs, signal });
   }
 
   /**
-   * As `connectPatiently`, but rejects at once when no host may take writes later: each refuses for
-   * a lasting reason, such as a wrong password, or is a standby, and one refuses at least.
+   * As `connectPatiently`, but rejects at once when waiting cannot help: at least one host refuses
+   * for a lasting reason, such as a wrong password, and all others do too or are standbys.
    */
   async connectFirst(limitMs: number): Promise<Connection> {
     const endMs = this.#options.clock.monotonicMs() + limitMs;
@@ -143,7 +146,7 @@ export class Primary implements ConnectionSource {
         reasons.push(`${shownAddress(address)}: ${reasonOf(error)}`);
       }
     }
-    // A host that may answer later gives hope, whatever the others say.
+    // Prefers the error of a host that may answer later.
     const cause = failures.find((each) => !isRefused(each)) ?? failures[0];
     return new StoreUnavailableError(`No database takes writes: ${reasons.join('; ')}`, { cause });
   }
@@ -157,8 +160,8 @@ export class Primary implements ConnectionSource {
 }
 
 /**
- * Failures that do not pass by themselves: no such user or database, a wrong password, no right to
- * connect, an unsuitable setting.
+ * Whether an error is permanent: no such user or database, a wrong password, no right to connect,
+ * an unsuitable setting.
  */
 function isRefused(error: unknown): boolean {
   if (error instanceof DatabaseError) return true;

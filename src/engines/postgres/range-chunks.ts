@@ -23,7 +23,7 @@ export interface ChunkRequest {
 
 export interface Chunk {
   readonly entries: readonly Entry[];
-  /** Entries are left in the range, or may be: `limit` was reached. */
+  /** Whether entries may be left in the range: `limit` was reached. */
   readonly more: boolean;
 }
 
@@ -64,7 +64,7 @@ export async function readChunk(
   return { entries, more: entries.length < count || count >= limit };
 }
 
-/** What is left of a range behind an entry. */
+/** The rest of a range after an entry. */
 export function restOf(range: KeyRange, reverse: boolean, last: Bytes): KeyRange {
   if (reverse) return { ...range, end: last };
   return { ...range, start: keyAfter(last) };

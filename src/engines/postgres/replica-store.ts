@@ -47,7 +47,7 @@ export function openReplicaStore(options: ReplicaStoreOptions): ReplicaStore {
   return new ReplicaStore(replicas, statementsFor(schema));
 }
 
-/** A standby of a database, which may be behind, and takes no commits. */
+/** A read-only store over a standby of a database. Its data may be out of date. */
 export class ReplicaStore implements Store {
   readonly #replicas: Replicas;
   readonly #reads: Reads;

@@ -16,7 +16,7 @@ import type { BatchCall, CommitForm } from './commit-form.js';
 import { failureOf, isAway, refusal, unavailable } from './failures.js';
 import type { Connection } from './connection.js';
 import { decodeOutcomes, type Outcome } from './outcomes.js';
-import { mayBeRemoved, momentOf, type Moment } from './row-age.js';
+import { mayBeRemoved, readClocks, type ClockReading } from './row-age.js';
 import { bytesOf, numberOf } from './rows.js';
 import type { Primary } from './primary.js';
 import type { Statements } from './statements.js';
@@ -24,13 +24,15 @@ import type { Statements } from './statements.js';
 /** How long a commit waits for a primary: less than the 30 s of a request. */
 const connectLimitMs = 20_000;
 /**
- * How long a commit that lost its connection waits in all until a server tells its outcome: longer
- * than the database holds the locks of a process that is heard of no more, for which it may wait.
+ * The time, in milliseconds, within which a commit that lost its connection must learn its outcome
+ * from a server. It may have to wait for the locks of a silent process, so it is longer than the
+ * database keeps those.
  */
 const resolveLimitMs = 30_000;
 /**
- * Attempts of a batch that fails temporarily, for instance by a deadlock or a lost connection. A
- * batch may be what ends its connections, because it needs more memory than there is.
+ * Attempts of a batch that fails temporarily, for example by a deadlock or a lost connection.
+ * Limited, because the batch itself may break its connections when it needs more memory than there
+ * is.
  */
 const attemptsMax = 5;
 /** How long a close waits for the removal of its row. */
@@ -54,8 +56,11 @@ interface Open {
   readonly id: string;
   /** The number of the last batch that was applied. */
   batch: number;
-  /** When the next one was sent, or else when the session was opened. */
-  sent: Moment;
+  /**
+   * The time at which the next batch was sent; before the first batch, the time at which the
+   * session was opened.
+   */
+  sent: ClockReading;
 }
 
 /**
@@ -101,7 +106,7 @@ export class Session {
 
   async #applyOnce(call: BatchCall, count: number): Promise<readonly Outcome[]> {
     const open = await this.#opened();
-    open.sent = momentOf(this.#options.clock);
+    open.sent = readClocks(this.#options.clock);
     try {
       const outcomes = await call(open.connection, { id: open.id, number: open.batch + 1 });
       open.batch += 1;
@@ -130,7 +135,7 @@ export class Session {
       await acknowledgements.assertKept(connection);
       const id = String(randomness.bytes(sessionIdBytes).reduce((sum, byte) => sum * 256 + byte));
       await connection.query(statements.openSession, [id]);
-      return { connection, id, batch: 0, sent: momentOf(clock) };
+      return { connection, id, batch: 0, sent: readClocks(clock) };
     } catch (error) {
       connection.destroy();
       if (error instanceof StoreWriteError) throw error;
@@ -149,8 +154,8 @@ export class Session {
   ): Promise<readonly Outcome[] | undefined> {
     const kind = failureOf(error);
     if (kind === 'again' && failures < attemptsMax) return undefined;
-    // A pooler may call the loss of its server anything: only a connection that goes on shows that
-    // the statement alone has failed.
+    // A pooler may report the loss of its server with any code. Only a connection that still works
+    // shows that just the statement failed.
     const isRefused = kind === 'refused' && (await open.connection.answers());
     // A connection on which anything failed is not used again.
     this.#open = undefined;
@@ -175,7 +180,7 @@ export class Session {
     }
   }
 
-  /** Asks no more, and ends its connection, when the signal is aborted. */
+  /** When the signal is aborted, asks no further and closes its connection. */
   async #resolveOnce(open: Open, over: AbortSignal): Promise<readonly Outcome[] | undefined> {
     const { id, batch } = open;
     const connection = await this.#options.primary.connectPatiently(resolveLimitMs, over);
@@ -195,7 +200,8 @@ export class Session {
   ): Promise<readonly Outcome[] | undefined> {
     const { statements, acknowledgements, clock } = this.#options;
     const [row] = await connection.query(statements.closeSession, [id]);
-    // This process was stopped for a day: a sweep may have removed the row of an applied batch.
+    // The process was suspended for about a day, so a sweep may have removed the row of an applied
+    // batch.
     if (row === undefined && mayBeRemoved(sent, clock)) {
       throw unknownOutcome(new Error('it was sent a day ago, and its session is not there'));
     }
@@ -254,7 +260,7 @@ function mayTellLater(error: unknown): boolean {
   return !isOver && !isTold(error);
 }
 
-/** Whether the error says all that anybody will know of the batch. */
+/** Whether the error is the final answer about the batch. */
 function isTold(error: unknown): boolean {
   return error instanceof StoreWriteError || error instanceof CommitUnknownError;
 }

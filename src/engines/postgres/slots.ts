@@ -7,9 +7,9 @@ const fnvOffset = 0x811c9dc5;
 const fnvPrime = 0x01000193;
 
 /**
- * The slots that a commit locks: that of its partition prefix, and one for each key of the store
- * itself, because commits of other prefixes may touch the same key. A commit without keys locks
- * the first: its version is acknowledged, so the slots must show it, or it would be told as lost.
+ * The slots that a commit locks: one for its partition prefix, and one for each key of the store
+ * itself, because commits of other prefixes may touch the same key. A commit without keys locks the
+ * first slot: its version is acknowledged, and would be reported as lost if no slot showed it.
  */
 export function slotsOf({ checks, puts, deletes, adds = [] }: CommitBatch): readonly number[] {
   const found = new Set<number>();

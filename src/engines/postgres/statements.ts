@@ -85,9 +85,9 @@ const backward: Statement = { name: 'backward', text: rangeText('desc') };
 const forwardGuarded: Statement = { name: 'forward-guarded', text: guardedText('asc') };
 const backwardGuarded: Statement = { name: 'backward-guarded', text: guardedText('desc') };
 
-// Batches return no row, and do nothing, where `:durable` does not hold: see `statementsFor`. The
-// database commits at the Sync message behind the statement, so settings that a reload changes
-// while the function runs count for its commit, and only the next batch is refused.
+// Where `:durable` does not hold, batches do nothing and return no row; see `statementsFor`. The
+// database commits at the Sync message that follows the statement. So settings that are reloaded
+// while the function runs apply to its commit, and only the next batch is refused.
 
 const commitBatch: Statement = {
   name: 'commit',
@@ -106,7 +106,7 @@ const ingestBatch: Statement = {
   text: 'select tabularium.ingest_batch($1, $2, $3, $4, $5, $6, $7, $8, $9) where :durable',
 };
 
-// What a batch does by plain statements: see `transaction-form.ts`.
+// The plain statements of a batch: see `transaction-form.ts`.
 
 /** Returns 1 where `:durable` holds, otherwise 0. */
 const lockSession: Statement = {
@@ -196,7 +196,10 @@ const removeSession: Statement = {
   text: 'delete from tabularium.kv_session where session = $1',
 };
 
-/** Sessions of processes that died: closed after an hour, removed after two days. */
+/**
+ * Closes the sessions of dead processes after an hour. `removeOldSessions` deletes their rows two
+ * days later.
+ */
 const closeOldSessions: Statement = {
   name: 'close-old-sessions',
   text: `with old as (
@@ -218,8 +221,8 @@ const lastVersion: Statement = {
 
 /**
  * Uses the clock of the primary, so that all servers write comparable times. Writes nothing when
- * another server has just done so. A time that is ahead is of a clock that was set back, or of a
- * former primary, and promises too much.
+ * another server has just written. A time in the future comes from a clock that was set back or
+ * from a former primary. It is overwritten, because it would promise too much.
  */
 const beat: Statement = {
   name: 'beat',
@@ -272,8 +275,8 @@ const standard = {
 export type Statements = { readonly [Name in keyof typeof standard]: Statement };
 
 /**
- * The statements on tables of a schema. `isDurable`: those of a batch look, before the commit,
- * whether the database still syncs commits before it acknowledges them.
+ * The statements on the tables of a schema. `isDurable`: statements of a batch check before the
+ * commit that the database still syncs commits before it acknowledges them.
  */
 export function statementsFor(schema: string, isDurable = false): Statements {
   const durable = isDurable ? syncsCommits : 'true';
@@ -284,7 +287,7 @@ export function statementsFor(schema: string, isDurable = false): Statements {
   return Object.freeze(Object.fromEntries(entries)) as Statements;
 }
 
-/** A name, quoted so that it stands for itself. */
+/** Quotes a name, so that it is taken literally. */
 export function quoted(name: string): string {
   return `"${name.replaceAll('"', '""')}"`;
 }

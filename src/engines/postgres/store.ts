@@ -42,7 +42,7 @@ export interface PostgresEvents {
    * while the database is away.
    */
   noHeartbeat(error: unknown): void;
-  /** The same for the removal of rows that sessions have left. */
+  /** As `noHeartbeat`, for the removal of rows of old sessions. */
   noSweep(error: unknown): void;
 }
 
@@ -269,8 +269,8 @@ export class PostgresStore implements MemberStore, ServedStore {
     await this.#commits.drained();
     this.#primary.close();
     await Promise.all(this.#periodic.map((each) => each.close()));
-    // Readers check the rows of sessions and would take their removal for a loss, so they close
-    // first.
+    // Readers close first: they check the rows of sessions and would report their removal as a
+    // loss.
     await this.#reads.close();
     await Promise.all(this.#sessions.map((session) => session.close()));
   }

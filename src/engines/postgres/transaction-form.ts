@@ -29,8 +29,8 @@ export function transactionForm(statements: Statements): CommitForm {
 }
 
 /**
- * Each statement has its own snapshot, so statements after the locks see what the former holders
- * have committed.
+ * At this level each statement has its own snapshot, so statements after the locks see the commits
+ * of the former holders.
  */
 const begin = 'begin isolation level read committed';
 
@@ -190,9 +190,9 @@ class BatchTransaction {
 }
 
 /**
- * The answers to queries of a transaction, in the order in which they were sent. Rejects with the
- * error of the first that failed: those behind it say only that the transaction has failed
- * (25P02), and one of them may be the first to reject.
+ * Awaits the answers to the queries of a transaction, in the order in which they were sent. Rejects
+ * with the error of the first query that failed. The queries after it fail only because the
+ * transaction has failed (25P02), and one of them may reject first.
  */
 async function answersOf<Queries extends readonly unknown[] | []>(
   queries: Queries,

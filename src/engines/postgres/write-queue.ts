@@ -26,9 +26,10 @@ const groupBytesMax = 1024 * 1024;
 const lookedAtMax = 1_024;
 
 /**
- * The works that wait for a connection. Works that share a key keep their order, also behind groups
- * under way, because a group whose connection is lost may be sent again. A group is preferred whose
- * slots no group under way has locked, because it would only wait in the database for these.
+ * The works that wait for a connection. Works that share a key keep their order, also with respect
+ * to groups under way, because a group whose connection is lost may be sent again. Prefers works
+ * whose slots no group under way has locked, because the others would only wait for locks in the
+ * database.
  */
 export class WriteQueue {
   #waiting: PendingWork[] = [];
