@@ -54,7 +54,7 @@ export class Analytics {
   #accounts: () => readonly string[] = () => [];
   #hourMicros: number;
   #timer: Timer | undefined;
-  /** From so many bytes on, lines do not wait for the minute to end. */
+  /** Lines are written before the minute ends once they have this many bytes. */
   #logBytesFrom = logBytesSoon;
   #pause: Timer | undefined;
   #writing: Promise<void> = Promise.resolve();

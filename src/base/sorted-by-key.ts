@@ -3,7 +3,7 @@ import { nameOfBytes } from './bytes.js';
 
 /** Elements in one chunk, at most: a full one is cut in half. */
 const chunkElementsMax = 512;
-/** A chunk that is filled at once gets so many elements, so that others fit in. */
+/** A chunk that is filled at once gets this many elements, so that others fit in. */
 const filledElements = chunkElementsMax / 2;
 
 export interface Keyed {

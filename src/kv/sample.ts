@@ -22,7 +22,7 @@ export interface RangeSample {
   readonly cuts: readonly Bytes[];
 }
 
-/** Marks per cut: the error of a cut is one of so many parts of the bytes. */
+/** Marks per cut: a cut is off by at most 1/64 of the bytes between two cuts. */
 const marksEachCut = 64;
 const marksMin = 256;
 const cutsMax = 10_000;

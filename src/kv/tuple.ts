@@ -57,7 +57,9 @@ export function appendTuple(prefix: Bytes, elements: readonly TupleElement[]): B
   return copyOut(length);
 }
 
-/** The elements from an element boundary to the end of the key, or the first so many of them. */
+/**
+ * The elements from an element boundary to the end of the key, or the first `elementsMax` of them.
+ */
 export function decodeTuple(bytes: Bytes, offset = 0, elementsMax = Infinity): TupleElement[] {
   const key = asBuffer(bytes);
   const elements: TupleElement[] = [];

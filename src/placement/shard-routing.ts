@@ -89,7 +89,7 @@ export function routingFault(routing: ShardRouting): string | undefined {
   }
 }
 
-/** Why there cannot be so many slots; undefined: there can. */
+/** The error text for an invalid number of slots; undefined for a valid one. */
 export function slotsFault(slots: number): string | undefined {
   const isFine = Number.isInteger(slots) && slots >= 1 && slots <= slotsMax;
   return isFine ? undefined : `${slots} slots; give 1 to ${slotsMax}`;

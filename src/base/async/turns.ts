@@ -3,7 +3,7 @@ const waiting: (() => void)[] = [];
 /** Callbacks to run before one of them continues. */
 let ending: (() => void)[] = [];
 
-/** After so many turns with nothing but arrivals a waiting caller goes on anyway. */
+/** After this many turns with nothing but arrivals, a waiting caller goes on anyway. */
 const arrivalTurnsMax = 64;
 let arrived = false;
 let arrivalTurns = 0;

@@ -7,12 +7,12 @@ import { UsageError } from '../terminal/failure.js';
 import { duration } from '../arguments/option-parsers.js';
 
 /** A time: microseconds since 1970, or seconds after the start of the command. */
-type Moment = { readonly atMicros: number } | { readonly afterSeconds: number };
+type ExpiryTime = { readonly atMicros: number } | { readonly afterSeconds: number };
 
 /** The validity of a token, as flags. */
 export interface TermFlags {
   readonly start?: number;
-  readonly expiry?: Moment;
+  readonly expiry?: ExpiryTime;
   readonly policy?: string;
   readonly ip?: string;
   readonly httpsOnly?: boolean;
@@ -39,7 +39,7 @@ export function withTermOptions(command: Command, oldest: string): Command {
         '--expiry <time>',
         'until when it is valid: a UTC time such as 2030-01-31T12:00Z, or how long: 90m, 12h, 7d ' +
           '(default: 1h)',
-      ).argParser(expiryMoment),
+      ).argParser(expiryTimeOf),
     )
     .addOption(
       new Option(
@@ -87,7 +87,7 @@ function startMicros(text: string): number {
   throw new InvalidArgumentError('It must be a UTC time such as 2030-01-31 or 2030-01-31T12:00Z.');
 }
 
-function expiryMoment(text: string): Moment {
+function expiryTimeOf(text: string): ExpiryTime {
   const micros = timeOf(text);
   if (micros !== undefined) return { atMicros: micros };
   if (/^\d+[smhd]?$/.test(text)) return { afterSeconds: duration(1, expirySecondsMax)(text) };

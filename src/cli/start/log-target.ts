@@ -16,7 +16,10 @@ export interface LogTarget {
 }
 
 const fileWriteBytesMax = 64 * 1024;
-/** A pipe writes so many bytes atomically (`PIPE_BUF`): lines of several processes never mix. */
+/**
+ * `PIPE_BUF`: a pipe writes at most this many bytes atomically, so that lines of several processes
+ * never mix.
+ */
 const pipeWriteBytesMax = 4096;
 
 const { O_APPEND, O_CREAT, O_NOCTTY, O_NONBLOCK, O_WRONLY } = constants;

@@ -23,7 +23,7 @@ export type FaultEffect =
    * half of it, and always before its end. An answer without a body is cut in its header.
    */
   | { readonly kind: 'truncate'; readonly bytes?: number }
-  /** Delays the request by so many milliseconds. */
+  /** Delays the request by `ms` milliseconds. */
   | { readonly kind: 'latency'; readonly ms: number | FaultRange };
 
 export interface FaultRange {

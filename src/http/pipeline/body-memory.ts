@@ -17,7 +17,7 @@ class BodyMemory {
   /** A buffer that nobody takes back is left to garbage collection. */
   readonly #lent = new WeakSet<ArrayBufferLike>();
 
-  /** The size of the buffer for so many bytes; undefined when none fits them. */
+  /** The size of the buffer for a body of `bytes` bytes; undefined when no size fits. */
   sizeFor(bytes: number): number | undefined {
     return bytes <= shortestBytes ? undefined : sizes.find((size) => bytes <= size);
   }

@@ -9,7 +9,7 @@ import { SampledWarning } from './sampled-log.js';
 /** Requests that hold no more than this are never cut off, because that would free too little. */
 const smallBytesMax = 16 * 1024;
 
-/** One part in so many is reserved for small requests. */
+/** The share that is reserved for small requests: a sixteenth. */
 const smallShare = 16;
 
 /** How long a client may send or read nothing while memory is short. */
@@ -73,7 +73,7 @@ export class HeldMemory {
     this.#setHeld(exchange, 0);
   }
 
-  /** Throws `ServerBusy` when an exchange cannot have so many more bytes of `bytesMax`. */
+  /** Throws `ServerBusy` when an exchange cannot have `bytes` more of `bytesMax`. */
   ensureFree(exchange: Holder, bytes: number, bytesMax: number): void {
     if (this.#hasFree(exchange, bytes, bytesMax)) return;
     if (this.#freeStalled(exchange, bytes, bytesMax)) return;

@@ -33,7 +33,8 @@ export class StreamedAnswer implements AnswerStream {
   readonly #reply: StreamedReply;
   readonly #context: StreamedAnswerContext;
   /**
-   * Where a fault cuts the body: the header and so many bytes are sent, then the connection closes.
+   * Where a fault cuts the answer: after the header and this many bytes of the body the connection
+   * closes.
    */
   readonly #cutAtBytes: number | undefined;
   #interrupt: ((error: Error) => void) | undefined;

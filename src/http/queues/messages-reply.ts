@@ -4,7 +4,7 @@ import type { Reply } from '../exchange/service.js';
 import { countedMessages } from './dequeue-count.js';
 import type { QueueRequest } from './request.js';
 
-/** Texts of so many characters are rendered at once. */
+/** Texts of at most this many characters are rendered at once. */
 const charactersAtOnceMax = 64 * 1024;
 
 /** The answer with messages that were dequeued or peeked. */

@@ -21,7 +21,7 @@ export class TokenBucket {
   }
 
   /**
-   * Milliseconds until so many tokens are free if nobody takes any; 0 when they are. A request for
+   * Milliseconds until `tokens` tokens are free if nobody takes any; 0 when they are. A request for
    * more than the capacity waits for a full bucket.
    */
   waitMs(tokens: number, nowMs: number): number {

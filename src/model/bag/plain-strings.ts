@@ -1,7 +1,7 @@
 const quote = 0x22;
 const backslash = 0x5c;
 
-/** Strings up to so many bytes are read byte by byte. */
+/** Strings of at most this many bytes are read byte by byte. */
 const shortBytes = 16;
 
 /**

@@ -33,7 +33,7 @@ export interface SearchCapacity {
   readonly units: number;
 }
 
-/** Own figures are followed up to so many replicas. */
+/** The search follows figures of a system's own for at most this many replicas. */
 const replicasMost = 1000;
 
 /**

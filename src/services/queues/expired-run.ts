@@ -86,7 +86,10 @@ export class ExpiredRun {
     return { start: this.#before, hasExpired, end: () => undefined };
   }
 
-  /** Tells of every so many messages of the run that a search begins with how far it reaches. */
+  /**
+   * Filters expired messages. Reports every `stride`th message of the run at the beginning of the
+   * search, so that the caller knows how far it reaches.
+   */
   #leading(nowMicros: number, onReached: (key: Bytes) => void): (candidate: Candidate) => boolean {
     let isLeading = true;
     let passed = 0;

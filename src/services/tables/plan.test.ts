@@ -209,7 +209,7 @@ describe('the planner', () => {
     );
   });
 
-  it('answers a product of keys that is too large with whole stretches', () => {
+  it('answers a product of keys that is too large with whole intervals', () => {
     const names = Array.from({ length: 300 }, (_, index) => `k${index}`);
     const product = and(or(...names.map(partition)), or(...names.map(row)));
     const plan = planQuery(product);

@@ -58,7 +58,10 @@ export interface EntityPosition {
 
 /** Takes the entities of a page while it is read, so that they need not be copied first. */
 export interface EntitySink {
-  /** Whether it takes the next entity, of so many bytes. If not, the page holds the rest. */
+  /**
+   * Whether the sink takes the next entity, whose bag has `bagBytes` bytes. If not, the page holds
+   * the remaining entities.
+   */
   accepts(bagBytes: number): boolean;
   /**
    * Takes an entity. Its bag is only valid during the call, and may be followed by other bytes.

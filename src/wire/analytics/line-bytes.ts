@@ -201,7 +201,7 @@ export class LineBytes {
     this.#at += 1;
   }
 
-  /** Makes room for a field of so many code units. */
+  /** Makes room for a field of `units` code units. */
   #ensure(units: number): void {
     const needed = this.#at + units * bytesOfUnit + fieldBytes;
     if (needed <= this.#bytes.length) return;

@@ -80,7 +80,7 @@ function loop(...body: readonly Code[]): Code {
 /** The parameters, then the words of a step. */
 const [sum, at, until, firstWord] = [0, 1, 2, 3];
 
-/** The entry of a table for the byte of a word that has so many bits below it. */
+/** The entry of a table for the byte of a word that has `bits` bits below it. */
 function entry(table: number, word: number, bits: number): Code {
   const shifted = bits === 0 ? [] : [...const64(bits), ...shiftRight64];
   const place = [...const32(0xff), ...and32, ...const32(3), ...shiftLeft32];

@@ -91,7 +91,7 @@ export class EntityWriter {
     return Buffer.from(written);
   }
 
-  /** Makes room for so many bytes more, when they are known to come. */
+  /** Reserves room for `bytes` further bytes, when they are known to come. */
   expect(bytes: number): void {
     this.#reserve(bytes);
   }

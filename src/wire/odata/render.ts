@@ -38,7 +38,10 @@ export class EntityPageBody {
     this.#bytesEach = entityOverheadBytes + nullBytes;
   }
 
-  /** Whether an entity of so many bytes still belongs to what is written at once. */
+  /**
+   * Whether an entity with a bag of `bagBytes` bytes still fits into the part that is rendered at
+   * once.
+   */
   accepts(bagBytes: number): boolean {
     return this.#bytes + bagBytes + this.#bytesEach <= bytesAtOnceMax;
   }

@@ -17,7 +17,7 @@ const transactionAt = 8;
 const lockBytes = 16;
 /** Commits that may end while the tree is looked for. */
 const attemptsMax = 4;
-/** After so many ranges in a row that could not be read here, none is tried again. */
+/** After this many consecutive ranges that could not be read here, none is tried again. */
 const failuresMax = 64;
 
 export interface MappedEntriesOptions {

@@ -95,7 +95,7 @@ function validityLines({ permissions, start, expiry }: Omit<SasFields, 'signatur
 
 type UnsignedBlobSas = Unsigned<BlobSas> | Unsigned<UserDelegationBlobSas>;
 
-/** The container, the blob, or the directory that is so many segments deep. */
+/** The container, the blob, or the directory of `directoryDepth` path segments. */
 function blobResource(
   { resource, version, directoryDepth }: UnsignedBlobSas,
   account: string,
