@@ -204,7 +204,7 @@ describe('architecture', () => {
       'src/modeling/table/entities.ts',
       'src/modeling/worker/deliverer.ts',
       'src/modeling/worker/worker.ts',
-      'src/partition/operations/rests.ts',
+      'src/partition/operations/operation-back-off.ts',
       'src/partition/store.ts',
     ]);
   });

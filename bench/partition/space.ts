@@ -33,7 +33,7 @@ export async function spaceOver(
   onStep: (step: MoveStep) => void = () => undefined,
 ) {
   const members = new Members('s0', new Map(stores.map((store, at) => [`s${at}`, store])));
-  await admitMembers(members, { placeOf: (name) => name, randomness: systemRandomness });
+  await admitMembers(members, { locationOf: (name) => name, randomness: systemRandomness });
   const common = { members, clock: systemClock, timers: holdingTimers };
   const store = await openPartitionedStore({ ...common, randomness: systemRandomness });
   const catalogue = new Catalogue(members.home);

@@ -78,7 +78,7 @@ export async function noteTime(settings: ServerSettings, store: ServedStore): Pr
   }
 }
 
-/** Refuses an unfinished copy, and data that have moved to another place. */
+/** Refuses an unfinished copy, and data that have moved to another location. */
 async function assertCurrent(store: ServedStore): Promise<void> {
   const copy = await copyStateOf(store);
   if (copy !== undefined) {

@@ -4,7 +4,7 @@ import type { ServedPartitionControl } from '../http/control/partitions.js';
 import type { ControlTarget } from '../http/control/routes.js';
 import { StoreUnavailableError, StoreWriteError } from '../kv/errors.js';
 import { StoreNotOpenError } from '../partition/members.js';
-import { AnotherPlaceError, TakenOverError } from '../partition/operations/tools.js';
+import { StoreLocationMismatchError, TakenOverError } from '../partition/operations/tools.js';
 import { openControl } from './control.js';
 
 /** Answers the cancellation of an operation by failing. */
@@ -22,7 +22,7 @@ describe('the control API', () => {
   for (const [error, status] of [
     [new StoreUnavailableError('The database of the store does not answer.'), 503],
     [new StoreNotOpenError('b'), 409],
-    [new AnotherPlaceError(7, 'b'), 409],
+    [new StoreLocationMismatchError(7, 'b'), 409],
     [new TakenOverError(7), 409],
     [new StoreWriteError('The disk is full.'), 500],
   ] as const) {

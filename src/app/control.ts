@@ -4,7 +4,7 @@ import { ContentWriteError } from '../content/errors.js';
 import { StoreFailedError, StoreUnavailableError, StoreWriteError } from '../kv/errors.js';
 import type { Logger } from '../http/exchange/logger.js';
 import { ListenError } from './listen-error.js';
-import { isLack } from '../partition/operations/lack.js';
+import { isMissingMember } from '../partition/operations/missing-member.js';
 import { TakenOverError } from '../partition/operations/tools.js';
 import { ControlError } from '../http/control/reply.js';
 import { SnapshotError } from './snapshots.js';
@@ -32,7 +32,7 @@ const retryAfterSeconds = 1;
  */
 function failureOf(error: unknown): ControlError | undefined {
   if (error instanceof SnapshotError) return new ControlError(400, error.message);
-  if (isLack(error) || error instanceof TakenOverError) {
+  if (isMissingMember(error) || error instanceof TakenOverError) {
     return new ControlError(409, error.message);
   }
   if (error instanceof StoreUnavailableError) {

@@ -5,7 +5,7 @@ import { privateDirectoryMode } from '../base/private-files.js';
 import { invariant, unreachable } from '../base/invariant.js';
 import type { ContentStore } from '../content/content-store.js';
 import { unreachableContent } from '../content/unreachable-content.js';
-import { ContentPlaceError } from '../content/errors.js';
+import { ContentLocationError } from '../content/errors.js';
 import { openFileContent, type CommitsAtEnd, type FileContent } from '../content/files/content.js';
 import { contentDirectory } from '../content/files/content-directory.js';
 import { openMemoryContent } from '../content/memory/content.js';
@@ -19,7 +19,7 @@ import { areCommitsCertain } from './certain-commits.js';
 import type { ServerSettings } from './settings.js';
 import { homeOf } from './open-partitions.js';
 import { closeContent } from './shared-content/close-content.js';
-import { placeOfContent } from './shared-content/content-place.js';
+import { locationOfContent } from './shared-content/content-location.js';
 import { SharedContent } from './shared-content/shared-content.js';
 
 /** The bytes of blobs, beside a store. */
@@ -66,7 +66,7 @@ export async function openContent(
     const content = await openFileContent({ directory, clock, timers, randomness });
     return lasting({ content, store, end: (commits) => endSession(content, commits, logger) });
   } catch (error) {
-    if (error instanceof ContentPlaceError) {
+    if (error instanceof ContentLocationError) {
       throw new DataDirectoryError('foreign', error.message, { cause: error });
     }
     throw startError(directory, error);
@@ -85,10 +85,12 @@ async function openShared(
   makeDirectory(directory, privateDirectoryMode);
   const { files } = await contentDirectory(directory);
   const shown = `${hostname()} in ${await realpath(directory)}`;
-  const place = await placeOfContent(home, { files, shown, randomness });
-  if (place !== undefined) {
-    logger.warn('the bytes of large blobs are elsewhere: requests for them fail here', { place });
-    const content = unreachableContent(place);
+  const location = await locationOfContent(home, { files, shown, randomness });
+  if (location !== undefined) {
+    logger.warn('the bytes of large blobs are elsewhere: requests for them fail here', {
+      location,
+    });
+    const content = unreachableContent(location);
     return lasting({ content, store, end: () => content.close() }, true);
   }
   const isCertain = () => areCommitsCertain(store);

@@ -11,7 +11,7 @@ import { encodeTuple } from '../kv/tuple.js';
 import {
   addMember,
   admitMembers,
-  missingPlace,
+  missingLocation,
   storesInUse,
   type Admission,
 } from '../partition/admission.js';
@@ -24,7 +24,7 @@ import { Catalogue } from '../partition/catalogue.js';
 import { PartitionCounters } from '../partition/counters.js';
 import { RangeMeter } from '../partition/load/range-meter.js';
 import { Members } from '../partition/members.js';
-import { MembershipError, partOfOthers, StorePlaceError } from '../partition/membership.js';
+import { MembershipError, partOfOthers, StoreLocationError } from '../partition/membership.js';
 import { ServedPartitions, type ServedMember } from '../partition/served-partitions.js';
 import { OperationRunner } from '../partition/operations/operation-runner.js';
 import { openPartitionedStore, type PartitionedStore } from '../partition/store.js';
@@ -70,7 +70,7 @@ export class OpenPartitions extends ServedPartitions {
   readonly settings: PartitionSettings;
   readonly #opened: Map<string, ServedMember>;
   /** Where the stores are that are open here. */
-  readonly #places: Map<string, StorageChoice>;
+  readonly #locations: Map<string, StorageChoice>;
   readonly #sharing: Sharing;
   #serves = false;
 
@@ -83,7 +83,7 @@ export class OpenPartitions extends ServedPartitions {
     this.members = members;
     this.settings = settings;
     this.#opened = opened;
-    this.#places = new Map(Object.entries(choices));
+    this.#locations = new Map(Object.entries(choices));
     this.#sharing = sharing;
     this.catalogue = new Catalogue(members.home);
     const { clock, timers, randomness, logger, balancer: mode } = settings;
@@ -136,20 +136,20 @@ export class OpenPartitions extends ServedPartitions {
     const store = await openMember({ ...this.settings, storage }, this.#sharing);
     try {
       const { randomness } = this.settings;
-      await addMember(this.members, { name, store, place: shownPlace(storage), randomness });
+      await addMember(this.members, { name, store, location: shownLocation(storage), randomness });
     } catch (error) {
       await store.close();
       throw error;
     }
     this.#opened.set(name, store);
-    this.#places.set(name, storage);
+    this.#locations.set(name, storage);
     this.members.add(name, store);
   }
 
-  /** The place of a store that is open here, as people read it, unless it is the given one. */
-  async otherPlace(name: string, given: StorageChoice): Promise<string | undefined> {
-    const own = this.#places.get(name);
-    return own === undefined || (await isSamePlace(own, given)) ? undefined : shownPlace(own);
+  /** The location of a store that is open here, as people read it, unless it is the given one. */
+  async otherLocation(name: string, given: StorageChoice): Promise<string | undefined> {
+    const own = this.#locations.get(name);
+    return own === undefined || (await isSameLocation(own, given)) ? undefined : shownLocation(own);
   }
 
   /** The greatest version that a store has given out. */
@@ -164,7 +164,7 @@ export class OpenPartitions extends ServedPartitions {
   async remove(name: string): Promise<void> {
     const store = this.#opened.get(name);
     this.#opened.delete(name);
-    this.#places.delete(name);
+    this.#locations.delete(name);
     this.members.remove(name);
     if (store === undefined) return;
     const { timers, logger } = this.settings;
@@ -185,7 +185,9 @@ export class OpenPartitions extends ServedPartitions {
 
 /** Which stores need not be open. */
 interface Opening extends Pick<Admission, 'without'> {
-  /** Stores that are to be removed: one whose place is another, or was not given, is left out. */
+  /**
+   * Stores that are to be removed: one whose location is another, or was not given, is left out.
+   */
   readonly removing?: readonly string[];
 }
 
@@ -202,7 +204,7 @@ export async function openPartitions(
     return await openWithout(settings, sharing, without);
   } catch (error) {
     if (!(error instanceof MembershipError)) throw error;
-    const misplaced = error instanceof StorePlaceError ? [error.store] : [];
+    const misplaced = error instanceof StoreLocationError ? [error.store] : [];
     if (misplaced.some((name) => removing.includes(name) && !without.includes(name))) {
       return openPartitions(settings, sharing, { without: [...without, ...misplaced], removing });
     }
@@ -227,15 +229,19 @@ async function openWithout(
     const inUse = await storesInUse(home);
     for (const [name, storage] of others) {
       if (isNotThere(storage)) {
-        const missing = await missingPlace(home, { name, place: shownPlace(storage), inUse });
+        const missing = await missingLocation(home, {
+          name,
+          location: shownLocation(storage),
+          inUse,
+        });
         if (missing !== undefined) throw missing;
       }
       opened.set(name, await openMember({ ...settings, storage }, sharing));
     }
     const members = new Members(homeName, opened, { homeUntil });
     const { clock, timers, randomness } = settings;
-    const placeOf = (name: string) => shownPlace(choices[name]);
-    await admitMembers(members, { placeOf, randomness, without });
+    const locationOf = (name: string) => shownLocation(choices[name]);
+    await admitMembers(members, { locationOf, randomness, without });
     const store = await openPartitionedStore({
       members,
       meter,
@@ -267,7 +273,7 @@ function isNotThere(storage: StorageChoice): boolean {
 
 /** Throws `DataDirectoryError` for a store that is one of several. */
 export async function assertAlone(store: Store, storage: StorageChoice): Promise<void> {
-  const problem = await partOfOthers(store, shownPlace(storage));
+  const problem = await partOfOthers(store, shownLocation(storage));
   if (problem !== undefined) throw new DataDirectoryError('partitioned', problem);
 }
 
@@ -297,9 +303,9 @@ async function openMember(settings: EngineSettings, sharing: Sharing): Promise<S
 }
 
 /** Directories are compared without symbolic links, databases without passwords and parameters. */
-async function isSamePlace(one: StorageChoice, other: StorageChoice): Promise<boolean> {
+async function isSameLocation(one: StorageChoice, other: StorageChoice): Promise<boolean> {
   if (one.kind !== 'directory' || other.kind !== 'directory') {
-    return shownPlace(one) === shownPlace(other);
+    return shownLocation(one) === shownLocation(other);
   }
   return (await realDirectory(one.directory)) === (await realDirectory(other.directory));
 }
@@ -310,7 +316,7 @@ function realDirectory(directory: string): Promise<string> {
 }
 
 /** Where a store is, for people. */
-export function shownPlace(storage: StorageChoice | undefined): string {
+export function shownLocation(storage: StorageChoice | undefined): string {
   if (storage?.kind === 'directory') return storage.directory;
   if (storage?.kind !== 'postgres') return 'memory';
   return `${shownAddress(storage.url)}, schema ${storage.schema}`;

@@ -373,9 +373,9 @@ export class Partitions implements ServedPartitionControl {
 
   async #storeInfos(ranges: readonly RangeRow[]): Promise<readonly StoreInfo[]> {
     const { catalogue, members, operationRunner } = this.#open;
-    return (await catalogue.stores()).map(({ row: { name, state, place } }) => {
+    return (await catalogue.stores()).map(({ row: { name, state, location } }) => {
       const own = ranges.filter(({ store }) => store === name).length;
-      const info = { store: name, state, place, ranges: own, isHome: name === members.homeName };
+      const info = { store: name, state, location, ranges: own, isHome: name === members.homeName };
       const problem = operationRunner.drainProblem(name);
       return problem === undefined ? info : withProblem(info, drainText(problem));
     });

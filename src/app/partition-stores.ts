@@ -9,7 +9,7 @@ import {
 } from '../partition/membership.js';
 import { removeLostStore } from '../partition/operations/lost-store.js';
 import { answered, awayStores } from '../partition/reach.js';
-import { shownPlace, type OpenPartitions } from './open-partitions.js';
+import { shownLocation, type OpenPartitions } from './open-partitions.js';
 import { memberNames } from './options/stores.js';
 import { memberOf, type StorageChoice } from './settings.js';
 import { refusalOf, refuse } from './partition-refusals.js';
@@ -40,7 +40,7 @@ export class StoreChanges {
         // Another process has taken out what this one has open by that name.
         await open.remove(name);
         await open.add(name, storage);
-        open.operationRunner.endRests();
+        open.operationRunner.retryNow();
       } catch (error) {
         refuse(error);
       }
@@ -92,19 +92,19 @@ export class StoreChanges {
     if (!(await removeLostStore(tools, name))) {
       throw new PartitionRefusal(
         `The store '${name}' has ranges, whose data are nowhere else, so it is not taken out. Bring ` +
-          'its place back, or a copy of it.',
+          'its location back, or a copy of it.',
       );
     }
     await this.#open.remove(name);
   }
 
-  /** For a store that is open here. `isAway`: its place here does not answer. */
+  /** For a store that is open here. `isAway`: its location here does not answer. */
   async #assertLost(name: string, isAway: boolean): Promise<void> {
     const { members, settings } = this.#open;
     if (await isElsewhere(members, name, settings.timers)) {
       throw new PartitionRefusal(
-        `The store '${name}' of these data is at another place than the one that this server has ` +
-          'open, so it does not know whether that one is lost. Close the place here: tabularium ' +
+        `The store '${name}' of these data is at another location than the one that this server has ` +
+          'open, so it does not know whether that one is lost. Close the location here: tabularium ' +
           `partition store remove ${name}, or start this server with the other one. Then repeat ` +
           'this, if the other one is lost.',
       );
@@ -134,8 +134,8 @@ export class StoreChanges {
   }
 
   /**
-   * Whether the store is open here and in the map. A place that was given must be the one where it
-   * is.
+   * Whether the store is open here and in the map. A location that was given must be the one where
+   * it is.
    */
   async #hasStore(name: string, given: NewStore): Promise<boolean> {
     const { members, catalogue, settings } = this.#open;
@@ -144,11 +144,11 @@ export class StoreChanges {
     const asked = { store: name, timers: settings.timers };
     if (!(await answered(isMember(members, name), asked))) return false;
     const storage = this.#storageOf(given);
-    const place = await this.#open.otherPlace(name, storage);
-    if (place === undefined) return true;
+    const location = await this.#open.otherLocation(name, storage);
+    if (location === undefined) return true;
     throw new PartitionRefusal(
-      `The store '${name}' is at ${place}, and not at ${shownPlace(storage)}: nothing was changed. ` +
-        'Leave the place out to take it back. To use the other place, take it in by another name, ' +
+      `The store '${name}' is at ${location}, and not at ${shownLocation(storage)}: nothing was changed. ` +
+        'Leave the location out to take it back. To use the other location, take it in by another name, ' +
         `and empty this store then: tabularium partition store drain ${name}.`,
     );
   }
@@ -156,7 +156,7 @@ export class StoreChanges {
   /** Throws `PartitionRefusal`. */
   #storageOf(store: NewStore): StorageChoice {
     try {
-      return memberOf(store, ['the store'], homePlaceOf(this.#open.settings.storage));
+      return memberOf(store, ['the store'], homeLocationOf(this.#open.settings.storage));
     } catch (error) {
       return refuse(error);
     }
@@ -172,7 +172,7 @@ function refuseMembership(error: unknown): never {
   throw error;
 }
 
-function homePlaceOf(storage: StorageChoice) {
+function homeLocationOf(storage: StorageChoice) {
   const location = storage.kind === 'memory' ? undefined : storage.directory;
   return { inMemory: storage.kind === 'memory', location };
 }

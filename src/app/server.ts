@@ -19,7 +19,7 @@ import type { ServerChanges, ServerOptions } from './options/table.js';
 import { openSecondary, type SecondaryStore } from './secondary.js';
 import { ListenError } from './listen-error.js';
 import { Migrations } from './migration/online/migrations.js';
-import { openTarget } from './open-place.js';
+import { openTarget } from './open-location.js';
 import { MovedError } from './moves/moved-error.js';
 import { openData, type OpenData } from './open-data.js';
 import type { Sharing } from './open-engine.js';

@@ -19,7 +19,7 @@ import { MovedError } from './moves/moved-error.js';
 
 /** Does not say where the data are: the log does, and clients need not know databases. */
 const movedText =
-  'The data of this server are in another place by now. Connect to the servers that have them.';
+  'The data of this server are in another location by now. Connect to the servers that have them.';
 
 /** When a full commit queue has probably moved on. */
 const retryAfterSeconds = 1;

@@ -5,7 +5,7 @@ import type {
   MigrationListener,
   MigrationPhase,
 } from '../app/migration/offline/migrate.js';
-import type { MigrationPlace } from '../app/migration/places.js';
+import type { DataLocation } from '../app/migration/data-location.js';
 import { optionTable } from '../app/options/table.js';
 import { byteText } from '../base/byte-text.js';
 import { controlPortOption } from './arguments/shared-options.js';
@@ -35,20 +35,20 @@ const urlVariable = 'TABULARIUM_POSTGRES_URL';
 const schemaDefault = `default: ${optionTable.postgresSchema.standard}`;
 
 export function migrateCommand(): Command {
-  const places =
+  const locations =
     'a data directory; the URL of a database, postgres://…; or the word postgres, for the database ' +
     `of ${urlVariable}`;
   return new Command('migrate')
     .summary('copy all data between a data directory and a database')
     .description(
-      'Copy all data that no server uses into an empty place, versions included, and compare what ' +
+      'Copy all data that no server uses into an empty location, versions included, and compare what ' +
         'is there then. A copy that was cut off goes on when it is run again. The source keeps its ' +
         'data. With --online the server that runs moves its own data, goes on serving meanwhile, and ' +
         'hands over in the end. Exit code 0: source and target are the same; 1: they are not, and the ' +
         'message says why.',
     )
-    .option('--from <place>', `the source: ${places}`)
-    .option('--to <place>', 'the target, which is empty or absent: as --from')
+    .option('--from <location>', `the source: ${locations}`)
+    .option('--to <location>', 'the target, which is empty or absent: as --from')
     .addOption(directoryOption('from', 'where the servers of a source database keep large blobs'))
     .addOption(directoryOption('to', 'where the servers of a target database will keep them'))
     .option('--from-schema <name>', `the schema of the source in its database (${schemaDefault})`)
@@ -82,8 +82,8 @@ function directoryOption(side: 'from' | 'to', what: string): Option {
 
 async function run(flags: MigrateFlags): Promise<void> {
   if (flags.online === true) return runOnline(flags);
-  const from = placeOf('from', flags.from, flags.fromLocation, flags.fromSchema);
-  const to = placeOf('to', flags.to, flags.toLocation, flags.toSchema);
+  const from = locationOf('from', flags.from, flags.fromLocation, flags.fromSchema);
+  const to = locationOf('to', flags.to, flags.toLocation, flags.toSchema);
   if (flags.cancel === true) return runTakeBack(from, to);
   // Loaded on demand: engines take most of the start-up time of other commands.
   const { migrate } = await import('../app/migration/offline/migrate.js');
@@ -111,11 +111,11 @@ async function runOnline(flags: MigrateFlags): Promise<void> {
     throw new UsageError('Say which server has the data: --control-port PORT.');
   }
   if (cancel) return cancelOnline(controlPort);
-  const { location = '', ...to } = placeOf('to', flags.to, flags.toLocation, flags.toSchema);
+  const { location = '', ...to } = locationOf('to', flags.to, flags.toLocation, flags.toSchema);
   await migrateOnline(controlPort, { ...to, location: resolve(location) });
 }
 
-async function runTakeBack(from: MigrationPlace, to: MigrationPlace): Promise<void> {
+async function runTakeBack(from: DataLocation, to: DataLocation): Promise<void> {
   const { takeBack } = await import('../app/migration/offline/interrupted-move.js');
   try {
     await takeBack(from, to);
@@ -125,12 +125,12 @@ async function runTakeBack(from: MigrationPlace, to: MigrationPlace): Promise<vo
   process.stdout.write('The source has its data again: servers may use it.\n');
 }
 
-function placeOf(
+function locationOf(
   side: 'from' | 'to',
   text: string | undefined,
   directory: string | undefined,
   schema: string | undefined,
-): MigrationPlace {
+): DataLocation {
   if (text === undefined) {
     throw new UsageError(`--${side} is missing: give a directory or a database.`);
   }

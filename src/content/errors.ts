@@ -80,8 +80,8 @@ export class ContentDamagedError extends Error {
 }
 
 /** The place where content is to be kept holds something else. The message is for people. */
-export class ContentPlaceError extends Error {
-  override readonly name = 'ContentPlaceError';
+export class ContentLocationError extends Error {
+  override readonly name = 'ContentLocationError';
 }
 
 /** Another machine keeps the content. Nothing of the call was done. */

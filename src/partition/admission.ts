@@ -4,7 +4,7 @@ import { Catalogue, ensureCatalogue, versioned } from './catalogue.js';
 import { lostKey, mapKey, memberKey, storeKeys, storeRowKey } from './keys.js';
 import { storesMax } from './limits.js';
 import type { Members } from './members.js';
-import { deleteRowOf, memberRowOf, MembershipError, StorePlaceError } from './membership.js';
+import { deleteRowOf, memberRowOf, MembershipError, StoreLocationError } from './membership.js';
 import {
   decodeMemberRow,
   encodeMemberRow,
@@ -14,45 +14,45 @@ import {
   type StoreRow,
 } from './rows.js';
 
-/** The place of a store by its name, as people read it. */
-export type PlaceOf = (name: string) => string;
+/** Returns the text that shows people where a store is. */
+export type LocationOf = (name: string) => string;
 
 export interface Admission {
-  readonly placeOf: PlaceOf;
+  readonly locationOf: LocationOf;
   readonly randomness: Randomness;
-  /** Stores of the key space that need not be there, because they are to be removed as lost. */
+  /** Stores that may be absent, because they are to be removed as lost. */
   readonly without?: readonly string[];
 }
 
 /**
- * Checks that the home store belongs to this key space, and that each other store is the member of
- * it that the catalogue knows by its name. Empty stores become members, unless the catalogue knows
- * another place by their name. Creates the catalogue when there is none. Throws `MembershipError`;
- * then nothing was changed, unless another process has made one of the stores a member of other
- * data meanwhile, or taken another place in by one of the names: stores that were admitted before
- * that one are members then.
+ * Checks that the home store belongs to this key space, and that each other store is the member
+ * that the catalogue has under its name. Empty stores become members, unless the catalogue has
+ * another location under their name. Creates the catalogue when there is none. Throws
+ * `MembershipError`; then nothing was changed, with one exception: when another process admits one
+ * of the stores at the same time, the stores that were admitted before it stay members.
  */
 export async function admitMembers(members: Members, options: Admission): Promise<void> {
-  const { placeOf, randomness, without = [] } = options;
+  const { locationOf, randomness, without = [] } = options;
   assertCount(members.names.length);
   const others = members.names.filter((name) => name !== members.homeName);
   const catalogue = new Catalogue(members.home);
-  // Before the rows of the members: a place has its row before the catalogue knows it.
+  // Read before the rows of the members, because a store gets its row before the catalogue has it.
   const known = await storeRowsOf(catalogue);
   const rows = new Map<string, MemberRow | undefined>();
-  // Before that of the home store: another process that admits them writes that one first.
+  // Read before the row of the home store, because a process that admits stores writes that one
+  // first.
   for (const name of others) rows.set(name, await memberRowOf(members.named(name)));
-  await assertHome(members, rows, placeOf);
+  await assertHome(members, rows, locationOf);
   await assertNoneLost(members);
   const inUse = await storesInUse(members.home);
   const space = (await memberRowOf(members.home))?.space;
   const named = (name: string) => {
-    return { name, space, inUse, place: placeOf(name), known: known.get(name) };
+    return { name, space, inUse, location: locationOf(name), known: known.get(name) };
   };
   for (const name of others) await assertFits(members.named(name), named(name), rows.get(name));
-  await assertAllNamed(members, inUse, { placeOf, without });
+  await assertAllNamed(members, inUse, { locationOf, without });
   const home = await homeRowOf(members, randomness);
-  await register(catalogue, home, { place: placeOf(members.homeName), isKnown: false });
+  await register(catalogue, home, { location: locationOf(members.homeName), isKnown: false });
   for (const name of others) {
     const own = { ...named(name), space: home.space };
     const store = members.named(name);
@@ -65,43 +65,43 @@ async function storeRowsOf(catalogue: Catalogue): Promise<ReadonlyMap<string, St
   return new Map((await catalogue.stores()).map(({ row }) => [row.name, row]));
 }
 
-/** The names of the stores that have ranges of a home store's key space, or are about to. */
+/** The names of the stores that have ranges of this key space, or that a move brings one to. */
 export async function storesInUse(home: MemberStore): Promise<ReadonlySet<string>> {
   if ((await home.get(mapKey)) === undefined) return new Set();
   const catalogue = new Catalogue(home);
-  // Operations first: the map has the end of a move that ends in between.
+  // Operations are read first: when a move ends in between, the map already has its result.
   const operations = await catalogue.operations();
   const { ranges } = await catalogue.map();
   const moved = operations.flatMap(({ row }) =>
     row.kind === 'move' ? [row.source, row.target] : [],
   );
-  // Operations that are left of a lost store end without it.
+  // Remaining operations that concern a lost store end without it.
   const lost = new Set((await catalogue.lostStores()).map(({ name }) => name));
   return new Set([...moved.filter((name) => !lost.has(name)), ...ranges.map(({ store }) => store)]);
 }
 
 /**
- * What is wrong with a place in which nothing is, before it is opened as a store, which would make
- * files there: its disk is not mounted, when the store is in use or the catalogue knows it, or it
- * was taken out as lost.
+ * Checks a location without data before it is opened as a store, which would create files there.
+ * Returns an error when the store is in use or the catalogue has it, since its disk is probably not
+ * mounted, and when the store was taken out as lost.
  */
-export async function missingPlace(
+export async function missingLocation(
   home: MemberStore,
-  { name, place, inUse }: Pick<NamedMember, 'name' | 'place' | 'inUse'>,
+  { name, location, inUse }: Pick<NamedMember, 'name' | 'location' | 'inUse'>,
 ): Promise<MembershipError | undefined> {
-  if (inUse.has(name)) return nothingThere(name, place);
+  if (inUse.has(name)) return nothingThere(name, location);
   const catalogue = new Catalogue(home);
   const lost = await catalogue.lostStore(name);
   if (lost !== undefined) return lostBefore(lost);
   const known = await catalogue.store(name);
-  return known && otherPlace(known.row, place);
+  return known && locationMismatch(known.row, location);
 }
 
-/** The error for a place that has nothing of a store which is in use. */
-function nothingThere(name: string, place: string): MembershipError {
+/** The error for an empty location of a store that is in use. */
+function nothingThere(name: string, location: string): MembershipError {
   return new MembershipError(
-    `${place} has nothing of the store '${name}', and ranges of these data are there. Is its disk ` +
-      'mounted, and is this its place? Give the place that has them: nothing was changed. ' +
+    `${location} has nothing of the store '${name}', and ranges of these data are there. Is its disk ` +
+      'mounted, and is this its location? Give the location that has them: nothing was changed. ' +
       whenLost(name),
   );
 }
@@ -116,36 +116,36 @@ function whenLost(name: string): string {
 async function assertHome(
   { home, homeName }: Members,
   others: ReadonlyMap<string, MemberRow | undefined>,
-  placeOf: PlaceOf,
+  locationOf: LocationOf,
 ): Promise<void> {
   const found = await memberRowOf(home);
   if (found !== undefined && found.name !== homeName) {
-    throw new MembershipError(otherName(placeOf(homeName), found));
+    throw new MembershipError(otherName(locationOf(homeName), found));
   }
   const [name, other] = [...others].find(([, row]) => row !== undefined) ?? [];
   const isLost = found === undefined && other !== undefined && (await isEmpty(home));
   if (name === undefined || !isLost) return;
   throw new MembershipError(
-    `${placeOf(name)} belongs to other data than the home store does: it is the store ` +
-      `'${other.name}' there, and ${placeOf(homeName)} is empty. Is the disk of the home store ` +
-      'mounted, and is this its place? Nothing was changed.',
+    `${locationOf(name)} belongs to other data than the home store does: it is the store ` +
+      `'${other.name}' there, and ${locationOf(homeName)} is empty. Is the disk of the home store ` +
+      'mounted, and is this its location? Nothing was changed.',
   );
 }
 
 async function assertAllNamed(
   members: Members,
   inUse: ReadonlySet<string>,
-  { placeOf, without }: { readonly placeOf: PlaceOf; readonly without: readonly string[] },
+  { locationOf, without }: { readonly locationOf: LocationOf; readonly without: readonly string[] },
 ): Promise<void> {
   const rows = (await new Catalogue(members.home).stores()).map(({ row }) => row);
   const known = [...rows.map(({ name }) => name), ...inUse];
   const missing = known.find((name) => !members.has(name) && !without.includes(name));
   if (missing === undefined) return;
-  const place = rows.find(({ name }) => name === missing)?.place;
-  throw new StorePlaceError(
+  const location = rows.find(({ name }) => name === missing)?.location;
+  throw new StoreLocationError(
     missing,
-    `The data of ${placeOf(members.homeName)} are in several stores, and '${missing}'` +
-      `${place === undefined ? '' : ` (${place})`} is not among those that were named. Name it in ` +
+    `The data of ${locationOf(members.homeName)} are in several stores, and '${missing}'` +
+      `${location === undefined ? '' : ` (${location})`} is not among those that were named. Name it in ` +
       'stores; when its data are not needed there, drain and remove it afterwards: ' +
       `tabularium partition store drain. ${whenLost(missing)}`,
   );
@@ -158,14 +158,14 @@ async function assertNoneLost({ home, names }: Members): Promise<void> {
 }
 
 /**
- * Processes that worked on its ranges when it was given up may write to it still, and it may have
- * what others have changed since.
+ * A lost store is never admitted again: processes that worked on its ranges at that time may still
+ * write to it, and its data may be out of date.
  */
-function lostBefore({ name, place }: LostRow): MembershipError {
+function lostBefore({ name, location }: LostRow): MembershipError {
   return new MembershipError(
-    `The store '${name}', which was at ${place}, was taken out as lost, and is not taken in again: ` +
+    `The store '${name}', which was at ${location}, was taken out as lost, and is not taken in again: ` +
       'what it has may be out of date. Name another store in its place, with another name and an ' +
-      'empty place, or none.',
+      'empty location, or none.',
   );
 }
 
@@ -175,7 +175,7 @@ export async function addMember(
   added: {
     readonly name: string;
     readonly store: MemberStore;
-    readonly place: string;
+    readonly location: string;
     readonly randomness: Randomness;
   },
 ): Promise<void> {
@@ -220,10 +220,10 @@ interface NamedMember {
   readonly name: string;
   /** Undefined while the home store is of no key space. */
   readonly space: string | undefined;
-  /** Stores that have ranges: an empty place is none of them. */
+  /** Stores that have ranges, so their locations cannot be empty. */
   readonly inUse: ReadonlySet<string>;
-  readonly place: string;
-  /** The store of this name, as the catalogue knew it before the place was looked at. */
+  readonly location: string;
+  /** The row of this store in the catalogue, read before the location was opened. */
   readonly known: StoreRow | undefined;
 }
 
@@ -234,16 +234,16 @@ interface OpenedMember extends NamedMember {
 }
 
 /**
- * Makes an empty store a member, and checks one that is a member; then the catalogue knows it. When
- * another process has taken another place in by this name meanwhile, throws `MembershipError`, and
- * a store that was empty is empty again.
+ * Makes an empty store a member, or checks one that is a member already, and writes its row into
+ * the catalogue. Throws `MembershipError` when another process has admitted another location under
+ * this name meanwhile; a store that was empty is then empty again.
  */
 async function takeIn(catalogue: Catalogue, taken: OpenedMember): Promise<MemberRow> {
   const { row, version } = await becomeMember(taken);
-  const { place, known } = taken;
+  const { location, known } = taken;
   try {
-    const isThere = await register(catalogue, row, { place, isKnown: known !== undefined });
-    // Another process removes it, and may not have deleted the row of the store yet.
+    const isThere = await register(catalogue, row, { location, isKnown: known !== undefined });
+    // Another process is removing the store, and may not have deleted the member row yet.
     return isThere ? row : await takeIn(catalogue, { ...taken, known: undefined });
   } catch (error) {
     const isRefused = error instanceof MembershipError && version !== undefined;
@@ -253,15 +253,15 @@ async function takeIn(catalogue: Catalogue, taken: OpenedMember): Promise<Member
 }
 
 /**
- * The row of a member, with its version when the store has become one here. A row of a store that
- * the catalogue does not know is written again: a removal that was given up because the store was
- * silent would delete it otherwise when it is carried out at last.
+ * Returns the row of a member, with its version when the store became one in this call. Writes the
+ * row of a store again when the catalogue does not have it. The new version protects the row from
+ * an older removal, which was given up because the store was silent and may still be carried out.
  */
 async function becomeMember(
   taken: OpenedMember,
 ): Promise<{ readonly row: MemberRow; readonly version: number | undefined }> {
   const { name, space, store, randomness, known } = taken;
-  // Another process may make it a member of something meanwhile.
+  // Another process may admit the store at the same time.
   for (;;) {
     const found = versioned(await store.get(memberKey), decodeMemberRow);
     await assertFits(store, taken, found?.row);
@@ -277,46 +277,47 @@ async function becomeMember(
 }
 
 /**
- * Throws when a store, with the row that was found there, neither is the member of that name nor
- * can become it.
+ * Throws when a store neither is the member of that name nor can become it. `found` is its member
+ * row.
  */
 async function assertFits(
   store: MemberStore,
-  { name, space, inUse, place, known }: NamedMember,
+  { name, space, inUse, location, known }: NamedMember,
   found: MemberRow | undefined,
 ): Promise<void> {
   if (found === undefined) {
-    if (inUse.has(name)) throw nothingThere(name, place);
+    if (inUse.has(name)) throw nothingThere(name, location);
     if (!(await isEmpty(store))) {
       throw new MembershipError(
-        `${place} has data of its own, and cannot become the store '${name}'. Give an empty or a ` +
-          'new place, or make it the home store: location, or postgresUrl.',
+        `${location} has data of its own, and cannot become the store '${name}'. Give an empty or a ` +
+          'new location, or make it the home store: location, or postgresUrl.',
       );
     }
   } else if (found.space !== space) {
     throw new MembershipError(
-      `${place} belongs to other data than the home store does: it is the store '${found.name}' ` +
-        'there. Give the place that belongs to these data, or an empty one.',
+      `${location} belongs to other data than the home store does: it is the store '${found.name}' ` +
+        'there. Give the location that belongs to these data, or an empty one.',
     );
   } else if (found.name !== name) {
     throw new MembershipError(
-      `${otherName(place, found)} Where another place has that name by now, this one was taken out ` +
+      `${otherName(location, found)} Where another location has that name by now, this one was taken out ` +
         'and has no range of these data: delete what is there, and it may have any name.',
     );
   }
-  if (known !== undefined && found?.admission !== known.admission) throw otherPlace(known, place);
+  if (known !== undefined && found?.admission !== known.admission)
+    throw locationMismatch(known, location);
 }
 
-/** The error for a place that is not the one which the catalogue knows by its name. */
-function otherPlace({ name, place }: StoreRow, given: string): MembershipError {
-  const same = place === given ? ', of another machine or with another disk' : '';
-  return new StorePlaceError(
+/** The error for a location under a name for which the catalogue has another location. */
+function locationMismatch({ name, location }: StoreRow, given: string): MembershipError {
+  const same = location === given ? ', of another machine or with another disk' : '';
+  return new StoreLocationError(
     name,
-    `${given} is not the store '${name}' of these data: another place was taken in by this name, ` +
-      `${place}${same}. Give that place, with its disk mounted; or take this one in by another ` +
-      'name, beside that one. To use this name for another place, take the store out first: ' +
+    `${given} is not the store '${name}' of these data: another location was taken in by this name, ` +
+      `${location}${same}. Give that location, with its disk mounted; or take this one in by another ` +
+      'name, beside that one. To use this name for another location, take the store out first: ' +
       `tabularium partition store remove ${name}, with --config where no server runs. When its ` +
-      `place is lost for good: tabularium partition store remove ${name} --lost; name all that are ` +
+      `location is lost for good: tabularium partition store remove ${name} --lost; name all that are ` +
       `lost. Nothing of ${given} was changed.`,
   );
 }
@@ -327,28 +328,29 @@ async function isEmpty(store: MemberStore): Promise<boolean> {
   return entries.length === 0;
 }
 
-function otherName(place: string, { name }: MemberRow): string {
-  return `${place} is the store '${name}' of its data, and was named as another one. Name it '${name}'.`;
+function otherName(location: string, { name }: MemberRow): string {
+  return `${location} is the store '${name}' of its data, and was named as another one. Name it '${name}'.`;
 }
 
 /**
- * Lets the catalogue know a member. False, and nothing was written, when it was said to know it and
- * does not any more. Throws `MembershipError` when it knows another place.
+ * Writes the row of a member into the catalogue. Returns false, and writes nothing, when `isKnown`
+ * is set and the catalogue no longer has the store. Throws `MembershipError` when the catalogue has
+ * another location under this name.
  */
 async function register(
   catalogue: Catalogue,
   { name, admission }: MemberRow,
-  { place, isKnown }: { readonly place: string; readonly isKnown: boolean },
+  { location, isKnown }: { readonly location: string; readonly isKnown: boolean },
 ): Promise<boolean> {
-  // Another process may write the row meanwhile, to drain the store for instance.
+  // Another process may write the row at the same time, for example to drain the store.
   for (;;) {
     const found = await catalogue.store(name);
     if (found !== undefined && found.row.admission !== admission) {
-      throw otherPlace(found.row, place);
+      throw locationMismatch(found.row, location);
     }
     if (found === undefined && isKnown) return false;
-    if (found?.row.place === place) return true;
-    const row = { name, state: found?.row.state ?? 'active', place, admission } as const;
+    if (found?.row.location === location) return true;
+    const row = { name, state: found?.row.state ?? 'active', location, admission } as const;
     const key = storeRowKey(name);
     const result = await catalogue.commit({
       checks: [

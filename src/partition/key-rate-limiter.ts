@@ -8,7 +8,7 @@ export class KeyRateLimiter {
   readonly #clock: Pick<Clock, 'monotonicMs'>;
   readonly #timers: Timers;
   readonly #msEach: number;
-  /** The time at which the keys so far are within the rate. */
+  /** The time from which the keys read until now are within the rate. */
   #dueMs: number;
 
   constructor(
@@ -21,7 +21,7 @@ export class KeyRateLimiter {
     this.#dueMs = clock.monotonicMs();
   }
 
-  /** Waits until so many keys more are within the rate; always yields to other work. */
+  /** Waits until `keys` more keys are within the rate. Always yields to other work. */
   async take(keys: number): Promise<void> {
     const nowMs = this.#clock.monotonicMs();
     // Unused time does not accumulate.

@@ -6,8 +6,8 @@ import type { MemberStore } from '../kv/member-store.js';
 export class StoreNotOpenError extends StoreUnavailableError {
   constructor(store: string) {
     super(
-      `This server has not opened the store '${store}'. Give it its place: tabularium partition ` +
-        `store add ${store} PLACE.`,
+      `This server has not opened the store '${store}'. Give it its location: tabularium partition ` +
+        `store add ${store} LOCATION.`,
     );
   }
 }

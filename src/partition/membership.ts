@@ -24,8 +24,8 @@ export class MembershipError extends Error {
   override readonly name = 'MembershipError';
 }
 
-/** The place of a store that the catalogue knows was not given, or another one was. */
-export class StorePlaceError extends MembershipError {
+/** A store of the catalogue was not named, or was named with another location. */
+export class StoreLocationError extends MembershipError {
   readonly store: string;
 
   constructor(store: string, message: string) {
@@ -65,8 +65,8 @@ export async function knownStores(
 }
 
 /**
- * Whether the store that this process has opened by a name is a member of the key space. It is not
- * when another process has removed it, and its name and its place may be those of others by now.
+ * Whether the store that this process has opened under a name is still the member of that name. It
+ * is not when another process has removed it; its name and its location may then be in other use.
  * One read of that store and two of the home store.
  */
 export async function isMember(members: Members, name: string): Promise<boolean> {
@@ -81,9 +81,9 @@ export async function isMember(members: Members, name: string): Promise<boolean>
 }
 
 /**
- * Whether the key space has another place by the name of a store that is open here. While the one
- * that is open is silent, or its row cannot be read, the row counts as it was seen last; false when
- * it never was. Rejects with `StoreClosedError` when the store was closed.
+ * Whether the member of a name is another store than the one that is open here. While the open one
+ * is silent, or its row cannot be read, its last known row decides; false when it has none. Rejects
+ * with `StoreClosedError` when the store was closed.
  */
 export async function isElsewhere(
   members: Members,
@@ -105,10 +105,9 @@ export async function isElsewhere(
 /**
  * Removes a store from the key space. False while it has a range or an operation concerns it.
  * Afterwards the store is empty and may be used for other data. May be repeated, also when another
- * process has removed the store: when the key space has another place by this name since, that one
- * stays. Throws `MembershipError` when the store is silent for seconds, or its row cannot be read
- * or deleted: the one that is open here gets no range any more, and the next attempt completes the
- * removal.
+ * process has removed the store; another store that was admitted under this name since stays.
+ * Throws `MembershipError` when the store is silent for seconds, or its row cannot be read or
+ * deleted. The store gets no range any more then, and the next attempt completes the removal.
  */
 export async function removeMember(
   members: Members,
@@ -117,9 +116,11 @@ export async function removeMember(
 ): Promise<boolean> {
   const catalogue = new Catalogue(members.home);
   for (;;) {
-    // First: another place by this name comes in only after a removal, which changes the row.
+    // Read first: another store can be admitted under this name only after a removal, which changes
+    // this row.
     const map = await catalogue.mapRow();
-    // Before the catalogue lets the store go: who takes it in again afterwards writes another row.
+    // Read before the row in the catalogue is deleted: a process that admits the store again
+    // afterwards writes another row.
     const own = await openedRow(members, name, timers);
     if (await isElsewhere(members, name, timers)) {
       await own?.delete(staysElsewhere(name));
@@ -148,23 +149,23 @@ export async function removeMember(
 }
 
 /**
- * Notes that the place of a store will never answer again, and removes the store from the key space
- * without asking it. False while it has a range, or a move may still give it one. No place becomes
- * a member by this name any more, so nothing that is left there is ever read, and whoever takes
- * over an operation that concerns the store ends it without the store. May be repeated.
+ * Marks a store as lost and removes it from the key space without asking it. False while it has a
+ * range, or a move may still give it one. Its name is never used again, so nothing that is left
+ * there is ever read, and a process that takes over an operation that concerns the store ends it
+ * without the store. May be repeated.
  */
 export async function markLost(catalogue: Catalogue, name: string): Promise<boolean> {
   for (;;) {
     if ((await catalogue.lostStore(name)) !== undefined) return true;
     const map = await catalogue.mapRow();
     const found = await catalogue.store(name);
-    // Operations first: the map has the end of a move that ends in between.
+    // Operations are read first: when a move ends in between, the map already has its result.
     const operations = await catalogue.operations();
     const { ranges } = await catalogue.map();
     if (ranges.some(({ store }) => store === name)) return false;
     if (operations.some(({ row }) => mayGive(row, name))) return false;
     const version = map.row.version + 1;
-    const lost = { name, place: found?.row.place ?? 'an unknown place' };
+    const lost = { name, location: found?.row.location ?? 'an unknown location' };
     const { ok } = await catalogue.commit({
       // The row of the map changes when an operation begins, and when a range moves.
       checks: [{ key: mapKey, version: map.version }],
@@ -188,20 +189,23 @@ export function mayGive(row: OperationRow, store: string): boolean {
   return row.kind === 'move' && row.target === store && row.step !== 'cancel';
 }
 
-/** What to do when the row of the store that is open here stays, and another one has its name. */
+/**
+ * Tells people what to do when the store that is open here keeps its row and another store has its
+ * name.
+ */
 function staysElsewhere(name: string): string {
   return (
     `The store '${name}' of these data is not the one that this server has open, and stays: it was ` +
-    'taken in after that one was taken out. The place that is open here did not confirm that it no ' +
+    'taken in after that one was taken out. The location that is open here did not confirm that it no ' +
     'longer belongs to these data. Repeat the command when it answers again, or start this server ' +
-    'with the place of the other one.'
+    'with the location of the other one.'
   );
 }
 
-/** The same when no other store has its name. */
+/** Tells people what to do when the store keeps its row and no other store has its name. */
 function isHalfRemoved(name: string): string {
   return (
-    `The store '${name}' gets no range any more, but its place did not confirm that it no longer ` +
+    `The store '${name}' gets no range any more, but its location did not confirm that it no longer ` +
     'belongs to these data. Repeat the command when it answers again; when it never will: ' +
     `tabularium partition store remove ${name} --lost.`
   );
@@ -212,11 +216,11 @@ interface OpenedStore {
   readonly store: MemberStore;
 }
 
-/** The row of a store that is open here, as it was read. */
+/** The row of a store that is open here, as it was when read. */
 interface OpenedRow {
   /**
-   * Deletes the row, unless it has changed since or was of other data. Throws `MembershipError`
-   * that says `otherwise` when it could not be read or cannot be deleted.
+   * Deletes the row, unless it has changed since or belongs to other data. Throws `MembershipError`
+   * with the text `otherwise` when the row could not be read or cannot be deleted.
    */
   delete(otherwise: string): Promise<void>;
 }
@@ -265,21 +269,21 @@ async function ownMemberRow(
  * The reason why a store cannot be used alone: it belongs to a key space of several stores.
  * Undefined when it does not.
  */
-export async function partOfOthers(store: Store, place: string): Promise<string | undefined> {
+export async function partOfOthers(store: Store, location: string): Promise<string | undefined> {
   const row = await memberRowOf(store);
   if ((await store.get(mapKey)) !== undefined) {
     return (
-      `The data of ${place} are spread over several stores, and it has the map of them. Name the ` +
+      `The data of ${location} are spread over several stores, and it has the map of them. Name the ` +
       'stores in the configuration: the member stores, {} when there is no other.'
     );
   }
   if ((await store.get(backupKey)) !== undefined) {
-    return `${place} is a backup of some partitions: tabularium partition restore puts them back.`;
+    return `${location} is a backup of some partitions: tabularium partition restore puts them back.`;
   }
   if (row === undefined) return undefined;
   return (
-    `${place} is the store '${row.name}' of several that have the data together. Give the home ` +
-    `store as the place of the data, and this one as '${row.name}' in stores.`
+    `${location} is the store '${row.name}' of several that have the data together. Give the home ` +
+    `store as the location of the data, and this one as '${row.name}' in stores.`
   );
 }
 

@@ -28,21 +28,21 @@ export class RangeMap {
 
   /** The range that a key is in. */
   at(key: Bytes): RangeRow {
-    return this.#rangeAt(this.#placesNotAfter(key) - 1);
+    return this.#rangeAt(this.#startsNotAfter(key) - 1);
   }
 
   /** The range that has the last keys before a bound. */
   before(end: Bytes): RangeRow {
-    const place = this.#placesNotAfter(end) - 1;
-    const startsHere = equalBytes(this.#rangeAt(place).start, end);
-    return this.#rangeAt(startsHere && place > 0 ? place - 1 : place);
+    const index = this.#startsNotAfter(end) - 1;
+    const startsHere = equalBytes(this.#rangeAt(index).start, end);
+    return this.#rangeAt(startsHere && index > 0 ? index - 1 : index);
   }
 
   /** The ranges that have keys of an interval, in key order. */
   within({ start, end }: KeyRange): readonly RangeRow[] {
     const found: RangeRow[] = [];
-    for (let place = this.#placesNotAfter(start) - 1; place < this.ranges.length; place += 1) {
-      const range = this.#rangeAt(place);
+    for (let index = this.#startsNotAfter(start) - 1; index < this.ranges.length; index += 1) {
+      const range = this.#rangeAt(index);
       if (end !== undefined && compareBytes(range.start, end) >= 0) break;
       found.push(range);
     }
@@ -72,7 +72,7 @@ export class RangeMap {
   }
 
   /** How many ranges start at the key or before it: at least one. */
-  #placesNotAfter(key: Bytes): number {
+  #startsNotAfter(key: Bytes): number {
     let low = 1;
     let high = this.ranges.length;
     while (low < high) {
@@ -83,16 +83,16 @@ export class RangeMap {
     return low;
   }
 
-  #rangeAt(place: number): RangeRow {
-    const range = this.ranges[place];
+  #rangeAt(index: number): RangeRow {
+    const range = this.ranges[index];
     invariant(range !== undefined, 'a map of ranges covers every key');
     return range;
   }
 }
 
 /**
- * The keys of data in a range. Never keys of the store, whatever the bounds are: who moves or
- * empties a range must not touch guards.
+ * The keys of data in a range. Keys of the store itself are left out, whatever the bounds are: a
+ * move or deletion of a range must not touch guards.
  */
 export function dataOf({ start, end }: Pick<RangeRow, 'start' | 'end'>): Required<KeyRange> {
   return { start: withinData(start), end: withinData(end) };

@@ -11,9 +11,9 @@ const answersWithinMs = 2_000;
 const finishesWithinMs = 10_000;
 
 /**
- * The answer of a store, or a `StoreUnavailableError` when it is silent for `answersWithinMs`, as
- * one on a disk that hangs is. The call may be carried out later all the same. `isWrite`: the store
- * has `finishesWithinMs`.
+ * Awaits the answer of a store. Rejects with `StoreUnavailableError` when the store is silent for
+ * `answersWithinMs`, for example because its disk hangs; with `isWrite`, for `finishesWithinMs`.
+ * The call may be carried out later all the same.
  */
 export function answered<Answer>(
   answer: Promise<Answer>,
@@ -33,8 +33,8 @@ export function answered<Answer>(
 
 /**
  * The names of the stores that are away: those that do not answer the read of one key, or that
- * report trouble. Rejects with `StoreClosedError` when a store was closed, because the process ends
- * then.
+ * report trouble. Rejects with `StoreClosedError` when a store was closed, because the process is
+ * ending then.
  */
 export async function awayStores(members: Members, timers: Timers): Promise<ReadonlySet<string>> {
   const { names } = members;

@@ -66,7 +66,7 @@ export class Routes {
     if (this.#routes.get(route.range.id) === route) this.#routes.delete(route.range.id);
   }
 
-  /** Whether the range is in another store by now, or is no more. Reads only the catalogue. */
+  /** Whether the range has moved to another store or no longer exists. Reads only the catalogue. */
   async isElsewhere({ id, store }: RangeRow): Promise<boolean> {
     return (await this.#catalogue.range(id))?.row.store !== store;
   }
@@ -113,7 +113,7 @@ export class Routes {
     }
     this.#routes.delete(id);
     const successors = await this.#catalogue.successors(id);
-    // The successors were read one after the other, so they may not fit together.
+    // The successors were read one by one, so they may be of different times and not fit together.
     const map = (successors && this.#map.withInstead(successors)) ?? (await this.#catalogue.map());
     this.#map = map;
     for (const each of this.#routes.keys()) {

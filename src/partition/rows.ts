@@ -13,7 +13,7 @@ export interface Versioned<Row> {
 export interface MapRow {
   /** Rises with every change of the ranges. */
   readonly version: number;
-  /** For the next range or operation: ids are never used again. */
+  /** The id of the next range or operation. Ids are never used again. */
   readonly nextId: number;
 }
 
@@ -54,8 +54,8 @@ export interface GuardRow {
 }
 
 /**
- * The steps of a move, in order; `cancel` undoes what was done before `activate`. `discard` is the
- * only step of one that moves nothing: what its target has of the range is deleted there.
+ * The steps of a move, in order. `cancel` undoes what was done before `activate`. `discard` is the
+ * only step of an operation that moves nothing: it deletes what the target has of the range.
  */
 export const moveSteps = [
   'prepare',
@@ -126,7 +126,10 @@ export interface MemberRow {
   /** The id of the key space, the same in all of its stores. */
   readonly space: string;
   readonly name: string;
-  /** Drawn when the place became this store: tells it from every other place of the name. */
+  /**
+   * A random id, drawn when the store was admitted. Distinguishes it from every other store that
+   * was ever admitted under this name.
+   */
   readonly admission: string;
 }
 
@@ -138,17 +141,20 @@ export type StoreState = (typeof storeStates)[number];
 export interface StoreRow {
   readonly name: string;
   readonly state: StoreState;
-  /** The place of its data, as people read it. Two machines may have one of the same text. */
-  readonly place: string;
-  /** The admission in the member row of that place: another place by this name is refused. */
+  /**
+   * Where its data are, as text for people. Two machines may have different data under the same
+   * text.
+   */
+  readonly location: string;
+  /** The admission in the member row of the store. A store with another one is refused. */
   readonly admission: string;
 }
 
-/** A store that was lost for good: what its place has is not what the key space has. */
+/** A store that was removed as lost. Its data may be out of date, so it is never admitted again. */
 export interface LostRow {
   readonly name: string;
   /** Where it was, as people read it. */
-  readonly place: string;
+  readonly location: string;
 }
 
 /** The range that a backup is a copy of. The entries are in the same store. */
@@ -179,24 +185,24 @@ export function decodeMemberRow(value: Bytes): MemberRow {
   return Object.freeze({ space, name, admission: fields.text() });
 }
 
-export function encodeStoreRow({ name, state, place, admission }: StoreRow): Bytes {
-  return encodeTuple([name, state, place, admission]);
+export function encodeStoreRow({ name, state, location, admission }: StoreRow): Bytes {
+  return encodeTuple([name, state, location, admission]);
 }
 
 export function decodeStoreRow(value: Bytes): StoreRow {
   const fields = new Fields(value);
   const [name, state] = [fields.text(), fields.choice(storeStates)];
-  const [place, admission] = [fields.text(), fields.text()];
-  return Object.freeze({ name, state, place, admission });
+  const [location, admission] = [fields.text(), fields.text()];
+  return Object.freeze({ name, state, location, admission });
 }
 
-export function encodeLostRow({ name, place }: LostRow): Bytes {
-  return encodeTuple([name, place]);
+export function encodeLostRow({ name, location }: LostRow): Bytes {
+  return encodeTuple([name, location]);
 }
 
 export function decodeLostRow(value: Bytes): LostRow {
   const fields = new Fields(value);
-  return Object.freeze({ name: fields.text(), place: fields.text() });
+  return Object.freeze({ name: fields.text(), location: fields.text() });
 }
 
 export function encodeMapRow({ version, nextId }: MapRow): Bytes {
@@ -314,7 +320,7 @@ export function decodeIds(value: Bytes): readonly number[] {
   });
 }
 
-/** The keys of a dirty row, with the values that they have had since its commit. */
+/** Encodes the keys of a dirty row, each with the size of its value. */
 export function encodeDirtyKeys(keys: readonly SizedKey[]): Bytes {
   return encodeTuple(keys.flatMap(({ key, valueBytes }) => [key, valueBytes]));
 }

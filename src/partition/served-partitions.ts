@@ -9,7 +9,7 @@ import type { PartitionedStore } from './store.js';
 /** A store that can be a member and reports its state. */
 export type ServedMember = MemberStore & ServedStore;
 
-/** A store made of stores as a server uses it. */
+/** A partitioned store with the state that a server reports. */
 export class ServedPartitions implements ServedStore, RangedStore {
   /** Stores have clocks of their own. */
   readonly versionsGlobal = false;
@@ -49,12 +49,14 @@ export class ServedPartitions implements ServedStore, RangedStore {
     return Math.max(0, ...versions);
   }
 
-  /** The trouble of the home store. Trouble of another store only concerns its own ranges. */
+  /**
+   * The trouble of the home store. Trouble of another store concerns only the ranges of that store.
+   */
   trouble(): Error | undefined {
     return this.#home.trouble();
   }
 
-  /** Whether one of the current stores has. */
+  /** Whether one of the current stores has lost commits. */
   hasLost(): boolean {
     return [...this.#members()].some((member) => member.hasLost?.() === true);
   }

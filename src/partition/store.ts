@@ -72,7 +72,7 @@ interface RangeCall<Result> {
   readonly mayRepeat?: () => boolean;
 }
 
-/** The entries of those keys of a `getMany` that are in one range, by their index. */
+/** The entries of the keys of a `getMany` that are in one range, by their index. */
 interface EntriesOfRange {
   readonly own: ReadonlySet<number>;
   readonly entries: readonly (Entry | undefined)[];
@@ -81,17 +81,17 @@ interface EntriesOfRange {
 /** A part of an interval that is in one store. */
 interface Piece {
   readonly within: KeyRange;
-  /** The rest of the interval after it, in the direction of the read. */
+  /** The rest of the interval after this piece, in the direction of the read. */
   readonly rest: KeyRange | undefined;
   /** Undefined for keys of the store, which no guard protects. */
   readonly range: RangeRow | undefined;
 }
 
 /**
- * A store made of stores. Each of them has some ranges of partition prefixes, which split, merge
- * and move while they are used; a call to a range that is just moving waits. Keys of the store
- * itself are in the home store, so a commit may touch them together with data only while the home
- * store has the data; otherwise it is refused.
+ * A store composed of several stores. Each of them has some ranges of partition prefixes, which
+ * split, merge and move while they are in use; a call to a range that is being switched waits. Keys
+ * of the store itself are in the home store. A commit may touch them together with data only while
+ * the data are in the home store; otherwise it is refused.
  */
 export class PartitionedStore implements RangedStore {
   readonly #options: PartitionedStoreOptions;
@@ -126,15 +126,15 @@ export class PartitionedStore implements RangedStore {
     return this.#run(async () => {
       for (const key of keys) assertKey(key);
       const found = keys.map((): Entry | undefined => undefined);
-      let places = [...keys.keys()];
-      while (places.length > 0) {
-        const [first = 0] = places;
+      let left = [...keys.keys()];
+      while (left.length > 0) {
+        const [first = 0] = left;
         const firstKey = keyAt(keys, first);
         if (isStoreKey(firstKey)) {
-          const own = places.filter((place) => isStoreKey(keyAt(keys, place)));
-          const entries = await this.#home.getMany(own.map((place) => keyAt(keys, place)));
-          for (const [index, place] of own.entries()) found[place] = entries[index];
-          places = places.filter((place) => !own.includes(place));
+          const own = left.filter((index) => isStoreKey(keyAt(keys, index)));
+          const entries = await this.#home.getMany(own.map((index) => keyAt(keys, index)));
+          for (const [at, index] of own.entries()) found[index] = entries[at];
+          left = left.filter((index) => !own.includes(index));
           continue;
         }
         // The range may change between attempts, so each of them selects the keys again.
@@ -146,13 +146,13 @@ export class PartitionedStore implements RangedStore {
             bytesOf: ({ entries }: EntriesOfRange) => bytesOfEntries(entries),
           },
           async ({ range, store, guard }) => {
-            const own = places.filter((place) => isWithin(keyAt(keys, place), range));
-            const asked = own.map((place) => keyAt(keys, place));
+            const own = left.filter((index) => isWithin(keyAt(keys, index), range));
+            const asked = own.map((index) => keyAt(keys, index));
             return { own: new Set(own), entries: await store.getMany(asked, { guard }) };
           },
         );
-        for (const [index, place] of [...taken.own].entries()) found[place] = taken.entries[index];
-        places = places.filter((place) => !taken.own.has(place));
+        for (const [at, index] of [...taken.own].entries()) found[index] = taken.entries[at];
+        left = left.filter((index) => !taken.own.has(index));
       }
       return found;
     });
@@ -254,9 +254,10 @@ export class PartitionedStore implements RangedStore {
     let waitedFrom: number | undefined;
     let isSuspect = false;
     let isLookedUp = false;
-    /** Throws the error of a store unless the range has left that store. */
+    /** Rethrows the error of a store, unless the range has left that store. */
     const leave = async (range: RangeRow, error: unknown): Promise<void> => {
-      // The home store, which has the catalogue, would be asked where its own range is.
+      // The home store has the catalogue, so it cannot be asked where its own range is when it
+      // fails.
       const isHome = range.store === this.#options.members.homeName;
       const isAway = error instanceof StoreUnavailableError;
       if (isLookedUp || isHome || !isAway || !mayRepeat()) throw error;
@@ -315,7 +316,10 @@ export class PartitionedStore implements RangedStore {
     return error instanceof StoreClosedError && !isMember;
   }
 
-  /** The page of the first piece of an interval, and what is left behind that piece. */
+  /**
+   * Reads a page of the first piece of an interval. Also returns the rest of the interval after
+   * that piece.
+   */
   async #firstPage(interval: KeyRange, options: RangeOptions) {
     const find = () => this.#pieceOf(interval, options.reverse === true);
     const observed = new ObservedFilter(options);
@@ -349,7 +353,7 @@ export class PartitionedStore implements RangedStore {
     return this.#within(() => find()?.range ?? range, observedCall, read);
   }
 
-  /** The page, with the exact answer whether an entry is left after it. */
+  /** Returns the page with `more` set exactly, by looking for an entry after it. */
   async #withMore(page: RangePage, behind: KeyRange, options: RangeOptions): Promise<RangePage> {
     const peek: RangeOptions = {
       limit: 1,
@@ -455,16 +459,18 @@ function behind(part: KeyRange, interval: KeyRange, reverse: boolean): KeyRange 
   return part.end && sharedPart(interval, { start: part.end });
 }
 
-function keyAt(keys: readonly Bytes[], place: number): Bytes {
-  const key = keys[place];
-  invariant(key !== undefined, 'a place of a key that was asked for');
+function keyAt(keys: readonly Bytes[], index: number): Bytes {
+  const key = keys[index];
+  invariant(key !== undefined, 'the index of a key that was asked for');
   return key;
 }
 
 const noBytes: Bytes = Buffer.alloc(0);
 
 const dataZone: KeyRange = { start: noBytes, end: storeKeys.start };
-/** What callers see, in key order: data, and keys of the store but those of this layer. */
+/**
+ * The keys that callers see, in key order: data, and keys of the store without those of this layer.
+ */
 const zones: readonly KeyRange[] = [
   dataZone,
   { start: storeKeys.start, end: layerKeys.start },

@@ -26,20 +26,20 @@ const keysEach = 1_000;
 export type Finding =
   | { readonly kind: 'abandoned operation'; readonly operation: number }
   /**
-   * This process has opened nothing by the name of a store, or something that is no member of the
-   * key space: the store was not compared.
+   * This process has not opened the store, or has opened another one under its name: the store was
+   * not compared.
    */
-  | { readonly kind: 'another place'; readonly store: string }
+  | { readonly kind: 'location mismatch'; readonly store: string }
   /** The store that has the range does not serve it. */
   | { readonly kind: 'no guard'; readonly range: number; readonly store: string }
-  /** A guard that the catalogue does not explain. It serves nobody, unless `serves`. */
+  /** A guard that the catalogue does not account for. It serves no range, unless `serves`. */
   | {
       readonly kind: 'stray guard';
       readonly range: number;
       readonly store: string;
       readonly serves: boolean;
     }
-  /** Data in a store that does not have their range: nobody reads them. */
+  /** Data in a store that does not have the range of these data: nobody reads them. */
   | {
       readonly kind: 'stray data';
       readonly range: number;
@@ -69,10 +69,10 @@ export interface VerifyOptions {
 }
 
 /**
- * Compares the catalogue with what all stores have: guards, and data key by key. Changes nothing.
- * Ranges may split, move and be backed up meanwhile: what is found of a range counts only when no
- * operation has worked on it while it was looked at. Rejects with `StoreDamagedError` when the
- * ranges of the catalogue do not cover the key space.
+ * Compares the catalogue with the guards and, key by key, the data of all stores. Changes nothing.
+ * Ranges may split, move and be backed up meanwhile: a finding about a range counts only when no
+ * operation has worked on the range during the comparison. Rejects with `StoreDamagedError` when
+ * the ranges of the catalogue do not cover the key space.
  */
 export async function verify(options: VerifyOptions): Promise<readonly Finding[]> {
   const { catalogue, members, range: only } = options;
@@ -81,17 +81,17 @@ export async function verify(options: VerifyOptions): Promise<readonly Finding[]
     if (members.has(name) && (await isMember(members, name))) {
       findings.push(...(await storeFindings(name, options)));
     } else if ((await catalogue.store(name)) !== undefined) {
-      // It was not removed a moment ago.
-      findings.push({ kind: 'another place', store: name });
+      // The store is still in the catalogue, so it was not removed meanwhile.
+      findings.push({ kind: 'location mismatch', store: name });
     }
   }
   findings.push(...(await abandonedOperations(options)));
   return only === undefined ? findings : findings.filter((finding) => isAbout(finding, only));
 }
 
-/** A store that was not compared may have anything of the range. */
+/** A store that was not compared may have data of any range. */
 function isAbout(finding: Finding, range: number): boolean {
-  return 'range' in finding ? finding.range === range : finding.kind === 'another place';
+  return 'range' in finding ? finding.range === range : finding.kind === 'location mismatch';
 }
 
 async function storeFindings(store: string, options: VerifyOptions): Promise<readonly Finding[]> {
@@ -123,8 +123,9 @@ async function guardFindings(
   store: string,
   { catalogue, members }: VerifyOptions,
 ): Promise<readonly Finding[]> {
-  // In this order. Ids between both reads of the next one are of operations that begin meanwhile;
-  // new ranges of one that has begun before are in its row, or in the map, which is read behind it.
+  // The order of these reads matters. Ids between the two values of `nextId` belong to operations
+  // that begin meanwhile. The new ranges of an operation that began before are in its row, or in
+  // the map, which is read after it.
   const before = (await catalogue.mapRow()).row.nextId;
   const pending = new Set((await catalogue.operations()).flatMap(({ row }) => newRangesOf(row)));
   const ranges = new Map((await catalogue.ranges()).map((range) => [range.row.id, range]));
@@ -148,8 +149,8 @@ async function guardFindings(
 }
 
 /**
- * Whether no operation has worked on a range since its row was read: each of them writes that row.
- * True for a range that is no more.
+ * Whether no operation has worked on a range since its row was read: every operation writes that
+ * row. True for a range that no longer exists.
  */
 async function isAtRest(
   range: Versioned<RangeRow> | undefined,
@@ -170,7 +171,10 @@ async function guardsOf(member: MemberStore): Promise<ReadonlyMap<number, GuardR
   return guards;
 }
 
-/** Data of a range in a store: all of them where it has the range, none elsewhere. */
+/**
+ * Checks the data of a range in a store. A store that has the range may have them all, any other
+ * store none.
+ */
 async function dataFindings(
   store: string,
   id: number,
@@ -183,15 +187,15 @@ async function dataFindings(
   if (isOwn && lastVersionOf === undefined) return [];
   const { keys, first, version } = await lookAtData(store, range.row, options);
   if (first === undefined) return [];
-  const place = { range: id, store };
+  const at = { range: id, store };
   if (!isOwn) {
-    const found: Finding = { kind: 'stray data', ...place, keys, first };
+    const found: Finding = { kind: 'stray data', ...at, keys, first };
     return (await isAtRest(range, catalogue)) ? [found] : [];
   }
   // Read after the data, so that it includes the commits that were made meanwhile.
   const last = (await lastVersionOf?.(store)) ?? version;
   if (version <= last || !(await isAtRest(range, catalogue))) return [];
-  return [{ kind: 'version ahead', ...place, version, last }];
+  return [{ kind: 'version ahead', ...at, version, last }];
 }
 
 interface SeenData {

@@ -134,7 +134,7 @@ void describe('the commands on partitions', () => {
       [['backup', '5'], /required option '--to <directory>'/],
       [['backup', '5', '--to', ''], /--to is empty: give a directory/],
       [['restore', '5', '--from', ''], /--from is empty: give a directory/],
-      [['store', 'add', 'd', ''], /The place is empty/],
+      [['store', 'add', 'd', ''], /The location is empty/],
       [['store', 'add', 'd', '/mnt/d', '--schema', 's'], /--schema is for a database/],
       [['store', 'drain'], /missing required argument 'name'/],
     ];

@@ -22,13 +22,15 @@ export function membersOf(stores: readonly MemberStore[]): Members {
 
 /** The stores as members of a key space, each by its name, as those of a server are. */
 export async function admitted(members: Members): Promise<Members> {
-  await admitMembers(members, { placeOf: (name) => name, randomness: systemRandomness });
+  await admitMembers(members, { locationOf: (name) => name, randomness: systemRandomness });
   return members;
 }
 
-/** What `addMember` takes in, at a place with the text of its name unless another one is given. */
-export function addedAs(name: string, store: MemberStore, place = name) {
-  return { name, store, place, randomness: systemRandomness };
+/**
+ * What `addMember` takes in, at a location with the text of its name unless another one is given.
+ */
+export function addedAs(name: string, store: MemberStore, location = name) {
+  return { name, store, location, randomness: systemRandomness };
 }
 
 export function operationsOver(

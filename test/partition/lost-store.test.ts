@@ -15,7 +15,10 @@ import { guardKey, memberKey, operationKey, rangeKey } from '../../src/partition
 import type { Members } from '../../src/partition/members.js';
 import { markLost, MembershipError } from '../../src/partition/membership.js';
 import { removeLostStore } from '../../src/partition/operations/lost-store.js';
-import { AnotherPlaceError, TakenOverError } from '../../src/partition/operations/tools.js';
+import {
+  StoreLocationMismatchError,
+  TakenOverError,
+} from '../../src/partition/operations/tools.js';
 import type { MoveStep } from '../../src/partition/rows.js';
 import { verify } from '../../src/partition/verify.js';
 import { hurried } from '../support/manual-timers.js';
@@ -184,7 +187,7 @@ void describe('a store that is lost for good', () => {
 
   void it('is taken out beside another one that is lost as well', async () => {
     const { members, catalogue } = await world();
-    const opening = { placeOf: String, randomness: systemRandomness };
+    const opening = { locationOf: String, randomness: systemRandomness };
     const left = () => membersOf([members.home]);
     const one = admitMembers(left(), { ...opening, without: ['s1'] });
     await assert.rejects(one, /'s2'.* is not among those that were named.*name all that are lost/);
@@ -265,12 +268,12 @@ void describe('a store that is lost for good', () => {
     assert.equal(await catalogue.operation(operation), undefined);
   });
 
-  void it('is not asked when another place answers for it', async () => {
+  void it('is not asked when another location answers for it', async () => {
     const each = await world('s1');
     const operation = await each.leftAt('clean', 's0');
     const empty = membersOf([each.home, await openMemoryStore({ clock })]);
     const other = operationsOver(empty, clock);
-    await assert.rejects(other.carryOut(operation), AnotherPlaceError);
+    await assert.rejects(other.carryOut(operation), StoreLocationMismatchError);
     assert.ok(
       await removeLostStore(
         { catalogue: each.catalogue, operations: other, timers: holdingTimers },

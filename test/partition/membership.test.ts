@@ -14,7 +14,7 @@ import { Catalogue } from '../../src/partition/catalogue.js';
 import { guardKey, mapKey, memberKey, storeRowKey } from '../../src/partition/keys.js';
 import { Members } from '../../src/partition/members.js';
 import { isMember, MembershipError, removeMember } from '../../src/partition/membership.js';
-import { AnotherPlaceError } from '../../src/partition/operations/tools.js';
+import { StoreLocationMismatchError } from '../../src/partition/operations/tools.js';
 import type { MoveStep } from '../../src/partition/rows.js';
 import { verify } from '../../src/partition/verify.js';
 import { hurried } from '../support/manual-timers.js';
@@ -23,7 +23,7 @@ import { addedAs, admitted, leaving, membersOf, operationsOver } from './compose
 // A removal that waits for a store that is silent never ends.
 const hangs = { timeout: 20_000 };
 const clock = manualClock();
-const placeOf = (name: string) => `/mnt/${name}`;
+const locationOf = (name: string) => `/mnt/${name}`;
 
 /** Two processes over the same three stores. */
 async function world() {
@@ -59,7 +59,7 @@ void describe('a store that another process has removed', () => {
       assert.deepEqual(begun, { ok: false, refusal: 'no such store' });
     }
     assert.deepEqual(await catalogue.operations(), []);
-    // Its place may have other data by now.
+    // Its location may have other data by now.
     await elsewhere.named('s1').commit({
       checks: [],
       puts: [{ key: Buffer.from([2, 0x61, 0]), value: Buffer.from('of somebody else') }],
@@ -68,7 +68,7 @@ void describe('a store that another process has removed', () => {
     assert.deepEqual(await findingsOf(elsewhere, catalogue), []);
   });
 
-  void it('gets no range when its name belongs to another place now', async () => {
+  void it('gets no range when its name belongs to another location now', async () => {
     const { here, elsewhere, catalogue, range } = await world();
     assert.ok(await removeMember(here, 's1', systemTimers));
     here.remove('s1');
@@ -76,16 +76,16 @@ void describe('a store that another process has removed', () => {
     await addMember(here, addedAs('s1', store));
     here.add('s1', store);
     const operations = operationsOver(elsewhere, clock);
-    const refused = { ok: false, refusal: 'another place' };
+    const refused = { ok: false, refusal: 'location mismatch' };
     assert.deepEqual(await operations.beginMove(range, 's1'), refused);
     assert.deepEqual(await operations.beginDiscard(range, 's1'), refused);
     assert.deepEqual(await findingsOf(elsewhere, catalogue), [
-      { kind: 'another place', store: 's1' },
+      { kind: 'location mismatch', store: 's1' },
     ]);
     // Nor does a move that the other process has begun write there.
     const begun = await operationsOver(here, clock).beginMove(range, 's1');
     assert.ok(begun.ok);
-    await assert.rejects(operations.carryOut(begun.operation), /'s1'.*another place/);
+    await assert.rejects(operations.carryOut(begun.operation), /'s1'.*another location/);
     const { entries } = await elsewhere
       .named('s1')
       .range({ start: Buffer.alloc(0) }, { limit: 1, bytesMax: 1 });
@@ -118,7 +118,10 @@ void describe('a store that another process has removed', () => {
       ['s0', 'clean'],
     ] as const) {
       const operation = await left(target, step);
-      await assert.rejects(operationsOver(elsewhere, clock).carryOut(operation), AnotherPlaceError);
+      await assert.rejects(
+        operationsOver(elsewhere, clock).carryOut(operation),
+        StoreLocationMismatchError,
+      );
       assert.notEqual(await catalogue.operation(operation), undefined);
       assert.notEqual(await store.get(guardKey(range)), undefined);
       assert.equal(await operationsOver(here, clock).carryOut(operation), 'done');
@@ -154,7 +157,7 @@ void describe('a store that another process has removed', () => {
   });
 
   for (const left of ['away', 'there'] as const) {
-    void it(`is removed here without the other place of its name (${left} then)`, async () => {
+    void it(`is removed here without the other location of its name (${left} then)`, async () => {
       const { stores, here, elsewhere, catalogue } = await world();
       const first = stores[1];
       assert.ok(first !== undefined);
@@ -177,14 +180,14 @@ void describe('a store that another process has removed', () => {
     assert.ok(await removeMember(here, 's1', systemTimers));
     assert.ok(await removeMember(elsewhere, 's1', systemTimers));
     const other = membersOf([await openMemoryStore({ clock }), here.named('s1')]);
-    await admitMembers(other, { placeOf, randomness: systemRandomness });
+    await admitMembers(other, { locationOf, randomness: systemRandomness });
     assert.ok(await removeMember(elsewhere, 's1', systemTimers));
     assert.notEqual(await here.named('s1').get(memberKey), undefined);
   });
 });
 
-void describe('a store whose place here hangs, and whose name another place has by now', () => {
-  void it('leaves that other place alone when it is removed here', hangs, async (t) => {
+void describe('a store whose location here hangs, and whose name another location has by now', () => {
+  void it('leaves that other location alone when it is removed here', hangs, async (t) => {
     const { stores, here, elsewhere, catalogue } = await world();
     await admitted(elsewhere);
     assert.ok(await removeMember(here, 's1', systemTimers));
@@ -297,7 +300,7 @@ void describe('the stores of a key space', () => {
     return () => operations.carryOut(answer.operation);
   }
 
-  /** As after a start with an empty place by the name of `s1`. */
+  /** As after a start with an empty location by the name of `s1`. */
   async function emptied({ here }: Awaited<ReturnType<typeof world>>) {
     return membersOf([here.home, await openMemoryStore({ clock }), here.named('s2')]);
   }
@@ -327,11 +330,11 @@ void describe('the stores of a key space', () => {
     await admitted(each.elsewhere);
   });
 
-  void it('are refused when the place of one is another than the one that was taken in', async () => {
+  void it('are refused when the location of one is another than the one that was taken in', async () => {
     const each = await world();
     const members = await emptied(each);
     members.named('s1').commit = () => assert.fail('nothing is written there');
-    await assert.rejects(admitted(members), otherPlace);
+    await assert.rejects(admitted(members), otherLocation);
     await admitted(each.elsewhere);
   });
 
@@ -357,23 +360,23 @@ void describe('the stores of a key space', () => {
   });
 });
 
-function otherPlace(error: Error): true {
+function otherLocation(error: Error): true {
   assert.ok(error instanceof MembershipError, String(error));
   assert.match(
     error.message,
-    /^\S+ is not the store 's1' of these data: another place was taken in/,
+    /^\S+ is not the store 's1' of these data: another location was taken in/,
   );
   assert.match(error.message, /take this one in by another name.*store remove s1/);
   return true;
 }
 
-void describe('two places by one name', () => {
-  /** Two processes over one home store that have not taken in `s1` yet, and a place for each. */
+void describe('two locations by one name', () => {
+  /** Two processes over one home store that have not taken in `s1` yet, and a location for each. */
   async function homeless() {
     const home = await openMemoryStore({ clock });
     const process = () => admitted(membersOf([home]));
-    const places = [await openMemoryStore({ clock }), await openMemoryStore({ clock })] as const;
-    return { home, catalogue: new Catalogue(home), here: await process(), places, process };
+    const locations = [await openMemoryStore({ clock }), await openMemoryStore({ clock })] as const;
+    return { home, catalogue: new Catalogue(home), here: await process(), locations, process };
   }
 
   /** Calls `meanwhile` when a store has just become a member, before the catalogue knows it. */
@@ -391,28 +394,28 @@ void describe('two places by one name', () => {
   }
 
   void it('are not taken in by two processes at the same time, whatever their text', async () => {
-    for (const place of ['s1', 'elsewhere']) {
-      const { catalogue, here, places, process } = await homeless();
-      const [first, second] = places;
+    for (const location of ['s1', 'elsewhere']) {
+      const { catalogue, here, locations, process } = await homeless();
+      const [first, second] = locations;
       const elsewhere = await process();
       onceAdmitted(second, () => addMember(elsewhere, addedAs('s1', first)));
-      await assert.rejects(addMember(here, addedAs('s1', second, place)), otherPlace);
-      assert.equal(await second.get(memberKey), undefined, 'the second place is empty again');
-      assert.equal((await catalogue.store('s1'))?.row.place, 's1');
-      await assert.rejects(addMember(here, addedAs('s1', second, place)), otherPlace);
+      await assert.rejects(addMember(here, addedAs('s1', second, location)), otherLocation);
+      assert.equal(await second.get(memberKey), undefined, 'the second location is empty again');
+      assert.equal((await catalogue.store('s1'))?.row.location, 's1');
+      await assert.rejects(addMember(here, addedAs('s1', second, location)), otherLocation);
       await addMember(here, addedAs('s1', first));
-      await addMember(here, addedAs('s2', second, place));
+      await addMember(here, addedAs('s2', second, location));
       assert.deepEqual(await namesOf(catalogue), ['s0', 's1', 's2']);
     }
   });
 
   void it('are not taken in by two configurations at the same time', async () => {
-    const { home, places, catalogue } = await homeless();
-    const [first, second] = places;
+    const { home, locations, catalogue } = await homeless();
+    const [first, second] = locations;
     onceAdmitted(second, async () => {
       await admitted(membersOf([home, first]));
     });
-    await assert.rejects(admitted(membersOf([home, second])), otherPlace);
+    await assert.rejects(admitted(membersOf([home, second])), otherLocation);
     assert.equal(await second.get(memberKey), undefined);
     await admitted(membersOf([home, first]));
     assert.deepEqual(await namesOf(catalogue), ['s0', 's1']);
@@ -428,13 +431,16 @@ void describe('two places by one name', () => {
     await addMember(here, addedAs('s1', second));
     first.state.isAway = false;
     const moved = operationsOver(elsewhere, clock).beginMove(range, 's1');
-    assert.deepEqual(await moved, { ok: false, refusal: 'another place' });
-    await assert.rejects(admitted(elsewhere), otherPlace);
+    assert.deepEqual(await moved, { ok: false, refusal: 'location mismatch' });
+    await assert.rejects(admitted(elsewhere), otherLocation);
     // So its name leads to no start, and another one only when it is empty.
     const renamed = addMember(here, addedAs('s3', first.store));
-    await assert.rejects(renamed, /Name it 's1'\..* another place has that name.*: delete what is/);
+    await assert.rejects(
+      renamed,
+      /Name it 's1'\..* another location has that name.*: delete what is/,
+    );
     assert.deepEqual(await findingsOf(elsewhere, catalogue), [
-      { kind: 'another place', store: 's1' },
+      { kind: 'location mismatch', store: 's1' },
     ]);
   });
 });

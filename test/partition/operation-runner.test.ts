@@ -25,7 +25,10 @@ import { Members, StoreNotOpenError } from '../../src/partition/members.js';
 import { changeStore, removeMember } from '../../src/partition/membership.js';
 import { removeLostStore } from '../../src/partition/operations/lost-store.js';
 import { OperationRunner } from '../../src/partition/operations/operation-runner.js';
-import { AnotherPlaceError, MoveMismatchError } from '../../src/partition/operations/tools.js';
+import {
+  StoreLocationMismatchError,
+  MoveMismatchError,
+} from '../../src/partition/operations/tools.js';
 import { decodeGuardRow, type MoveStep } from '../../src/partition/rows.js';
 import { openPartitionedStore } from '../../src/partition/store.js';
 import { manualTimers, type ManualTimers } from '../support/manual-timers.js';
@@ -160,12 +163,12 @@ void describe('an operation of a store that a process has not opened', () => {
     assert.equal(told.length, 1);
     assert.match(
       String(runner.failure(operation)),
-      /not opened the store 's1'.*store add s1 PLACE/,
+      /not opened the store 's1'.*store add s1 LOCATION/,
     );
     for (let looks = 0; looks < 60; looks += 1) await look(5);
     assert.ok(told.length >= 5 && told.length <= 10, String(told.length));
     assert.equal(await token(), before);
-    runner.endRests();
+    runner.retryNow();
     const tries = told.length;
     await look(0);
     assert.equal(told.length, tries + 1);
@@ -189,8 +192,8 @@ void describe('an operation of a store that a process has not opened', () => {
     const left = await leftAt('catch up', await openMemoryStore({ clock }));
     const { store, catalogue, runner, operation, look, token, takeOver } = left;
     await look(11);
-    assert.ok(runner.failure(operation) instanceof AnotherPlaceError);
-    runner.endRests();
+    assert.ok(runner.failure(operation) instanceof StoreLocationMismatchError);
+    runner.retryNow();
     assert.equal(runner.failure(operation), undefined);
     await takeOver('catch up');
     const taken = await token();
@@ -377,7 +380,7 @@ void describe('a store that drains', () => {
     await store.close();
   });
 
-  void it('names a store that is at another place here, and gives its ranges to others', async () => {
+  void it('names a store that is at another location here, and gives its ranges to others', async () => {
     const { store, catalogue, members, clock, operationRunner, begin } = await world();
     const at = partitionPrefix('tables', 'account', 1, 'm');
     const { id } = (await catalogue.map()).at(at);
@@ -394,7 +397,7 @@ void describe('a store that drains', () => {
     await addMember(elsewhere, addedAs('s2', empty));
     await changeStore(catalogue, 's1', 'draining');
     await operationRunner.tend();
-    const refused = { kind: 'refused', range, target: 's2', refusal: 'another place' };
+    const refused = { kind: 'refused', range, target: 's2', refusal: 'location mismatch' };
     assert.deepEqual(operationRunner.drainProblem('s1'), refused);
     await operationRunner.idle();
     assert.equal((await catalogue.map()).at(at).store, 's0');

@@ -308,7 +308,7 @@ void describe('operations on ranges', () => {
     for (const each of begun) if (each.ok) await operations.carryOut(each.operation);
     const many = { checks: [], deletes: [], puts: [] };
     for (let count = members.names.length; count < storesMax; count += 1) {
-      const row = { name: `n${count}`, state: 'active', place: 'here', admission: '' } as const;
+      const row = { name: `n${count}`, state: 'active', location: 'here', admission: '' } as const;
       const put = { key: storeRowKey(row.name), value: encodeStoreRow(row) };
       await catalogue.commit({ ...many, puts: [put] });
     }

@@ -44,7 +44,7 @@ async function world() {
 }
 
 void describe('the removal of a lost store', () => {
-  void it('takes no other place out that has its name by now', async () => {
+  void it('takes no other location out that has its name by now', async () => {
     const stores = [await openMemoryStore({ clock }), await openMemoryStore({ clock })];
     const [here, elsewhere] = [await admitted(membersOf(stores)), membersOf(stores)];
     const catalogue = new Catalogue(here.home);
@@ -55,7 +55,7 @@ void describe('the removal of a lost store', () => {
       assert.ok(error instanceof PartitionRefusal, String(error));
       assert.match(
         error.message,
-        /'s1' .* at another place.*Close the place here: .*remove s1, or start/,
+        /'s1' .* at another location.*Close the location here: .*remove s1, or start/,
       );
       return true;
     });
@@ -69,7 +69,7 @@ void describe('the removal of a lost store', () => {
   });
 });
 
-void describe('the removal of a lost store whose place here cannot be read', () => {
+void describe('the removal of a lost store whose location here cannot be read', () => {
   for (const trouble of [new StoreDamagedError('A page is damaged.'), new Error('EIO')]) {
     void it(`takes it out (${trouble.message})`, async (t) => {
       const { here, catalogue } = await world();
@@ -79,13 +79,13 @@ void describe('the removal of a lost store whose place here cannot be read', () 
       assert.ok(!here.has('s1'));
     });
 
-    void it(`takes no other place out that has its name by now (${trouble.message})`, async (t) => {
+    void it(`takes no other location out that has its name by now (${trouble.message})`, async (t) => {
       const { stores, here, catalogue } = await world();
       const elsewhere = await admitted(membersOf(stores));
       assert.ok(await removeMember(here, 's1', holdingTimers));
       await addMember(here, addedAs('s1', await openMemoryStore({ clock })));
       t.mock.method(elsewhere.named('s1'), 'get', () => Promise.reject(trouble));
-      await assert.rejects(changesOf(elsewhere).removeLost('s1'), /'s1' .* at another place/);
+      await assert.rejects(changesOf(elsewhere).removeLost('s1'), /'s1' .* at another location/);
       assert.equal(await catalogue.lostStore('s1'), undefined);
     });
   }
@@ -99,7 +99,7 @@ void describe('the removal of a lost store whose place here cannot be read', () 
   });
 });
 
-void describe('the removal of a lost store whose place here hangs', () => {
+void describe('the removal of a lost store whose location here hangs', () => {
   /** Takes `s1` out as lost, in a process that waits for nothing. */
   function removed(members: Members, signal: AbortSignal): Promise<void> {
     return hurried(signal, (timers) => changesOf(members, timers).removeLost('s1'));
@@ -107,19 +107,19 @@ void describe('the removal of a lost store whose place here hangs', () => {
 
   const silent = () => new Promise<undefined>(() => undefined);
 
-  void it('takes no other place out that has its name by now', hangs, async (t) => {
+  void it('takes no other location out that has its name by now', hangs, async (t) => {
     const { stores, here, catalogue } = await world();
     const elsewhere = await admitted(membersOf(stores));
     assert.ok(await removeMember(here, 's1', holdingTimers));
     await addMember(here, addedAs('s1', await openMemoryStore({ clock })));
     t.mock.method(elsewhere.named('s1'), 'get', silent);
-    await assert.rejects(removed(elsewhere, t.signal), /'s1' .* at another place/);
+    await assert.rejects(removed(elsewhere, t.signal), /'s1' .* at another location/);
     assert.equal(await catalogue.lostStore('s1'), undefined);
   });
 
   void it('goes on when it becomes silent behind its first answer', hangs, async (t) => {
     const { here, catalogue } = await world();
-    // Without a row in the catalogue only the place itself is looked at.
+    // Without a row in the catalogue only the location itself is looked at.
     await catalogue.commit({ checks: [], puts: [], deletes: [storeRowKey('s1')] });
     const store = here.named('s1');
     const read = store.get.bind(store);

@@ -163,7 +163,7 @@ void describe('the guide from one directory to three databases', { skip: without
         ['home', 'home', 'b', 'c'],
       );
       assert.deepEqual(
-        stores.map(({ place }) => /db-[abc]/.exec(place)?.[0]),
+        stores.map(({ location }) => /db-[abc]/.exec(location)?.[0]),
         ['db-b', 'db-c', 'db-a'],
       );
       t.diagnostic(`${writers.acknowledged} rows`);

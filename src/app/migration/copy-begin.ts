@@ -4,10 +4,10 @@ import { hasEntries } from './entries.js';
 import { MigrationError } from './migration-error.js';
 import {
   contentDirectoryOf,
-  shownPlace,
-  type MigrationPlace,
+  shownLocation,
+  type DataLocation,
   type MigrationStore,
-} from './places.js';
+} from './data-location.js';
 
 /**
  * Marks a target as an unfinished copy, or returns how far an earlier attempt has come. Throws
@@ -16,8 +16,8 @@ import {
 export async function beginCopy(
   target: MigrationStore,
   of: {
-    readonly from: MigrationPlace;
-    readonly to: MigrationPlace;
+    readonly from: DataLocation;
+    readonly to: DataLocation;
     /** The last version of the source. */
     readonly lastVersion: number;
     /** Whether the source is served meanwhile. */
@@ -25,13 +25,13 @@ export async function beginCopy(
   },
 ): Promise<CopyState> {
   const { from, to, lastVersion, isOnline } = of;
-  const source = shownPlace(from);
+  const source = shownLocation(from);
   const found = await copyStateOf(target);
   if (found === undefined) {
     const files = await new StoredExtents(contentDirectoryOf(to)).count();
     if (files > 0 || (await hasEntries(target))) {
       throw new MigrationError(
-        `${shownPlace(to)} is not empty. Nothing was changed. Choose an empty target` +
+        `${shownLocation(to)} is not empty. Nothing was changed. Choose an empty target` +
           (files > 0 ? `: ${contentDirectoryOf(to)} has the content of blobs.` : '.'),
       );
     }
@@ -42,14 +42,14 @@ export async function beginCopy(
   }
   if (found.source !== source) {
     throw new MigrationError(
-      `${shownPlace(to)} has an unfinished copy of ${found.source}. Finish that, or choose an ` +
+      `${shownLocation(to)} has an unfinished copy of ${found.source}. Finish that, or choose an ` +
         'empty target.',
     );
   }
   const mayDiffer = isOnline || found.isOnline === true;
   if (!mayDiffer && found.lastVersion !== lastVersion) {
     throw new MigrationError(
-      `${source} was written to since the copy in ${shownPlace(to)} was begun. Remove that copy, ` +
+      `${source} was written to since the copy in ${shownLocation(to)} was begun. Remove that copy, ` +
         'and begin again with an empty target.',
     );
   }

@@ -7,7 +7,7 @@ import { decodeTuple } from '../../kv/tuple.js';
 
 /** The state of an unfinished copy, stored in its target. */
 export interface CopyState {
-  /** The place of the source, as people read it. */
+  /** The location of the source, as people read it. */
   readonly source: string;
   /**
    * The last version of the source at the beginning. It differs later when the source was written
@@ -27,7 +27,7 @@ const stateKey = storeKey(stateName);
 
 /**
  * Owners of keys of the store that describe this key space itself, and are not copied: its journal,
- * the place and the users of its content, a copy, a move, and its member stores.
+ * the location and the users of its content, a copy, a move, and its member stores.
  */
 const ownNames: ReadonlySet<unknown> = new Set([
   'journal',

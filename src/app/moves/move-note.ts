@@ -3,7 +3,7 @@ import type { Put, Store } from '../../kv/store.js';
 
 /** The note in a source from just before its copy takes over. */
 export interface MoveNote {
-  /** The place of the copy; the text also identifies it. */
+  /** The location of the copy; the text also identifies it. */
   readonly to: string;
   /** Whether the copy has taken over for certain. If false, it may or may not have. */
   readonly isOver: boolean;
@@ -28,7 +28,7 @@ export function moveNoteText({ to, isOver }: MoveNote): string {
   }
   return (
     `All data were moving to ${to} when the server ended, at the very end of the move. Finish it: ` +
-    'tabularium migrate --from this directory --to that place; or take the data back: the same ' +
+    'tabularium migrate --from this directory --to that location; or take the data back: the same ' +
     'with --cancel.'
   );
 }

@@ -1,9 +1,9 @@
-/** All data have moved to another place; nothing is read or written here any more. */
+/** All data have moved to another location; nothing is read or written here any more. */
 export class MovedError extends Error {
   override readonly name = 'MovedError';
 
-  /** `place`: the new place, as people read it. */
-  constructor(place: string) {
-    super(`All data have moved to ${place}, and servers there have them.`);
+  /** `location`: the new location, as people read it. */
+  constructor(location: string) {
+    super(`All data have moved to ${location}, and servers there have them.`);
   }
 }

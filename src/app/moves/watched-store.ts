@@ -24,7 +24,7 @@ const waitMillisMax = 10_000;
 
 /** The refusal to replace data that are moving. */
 export const movingText =
-  'The data are moving to another place, so they cannot be set back. Call that off first: ' +
+  'The data are moving to another location, so they cannot be set back. Call that off first: ' +
   'tabularium migrate --online --cancel.';
 
 export type WatchableStore = ServedStore & SnapshotStore;
@@ -191,7 +191,7 @@ export class WatchedStore implements ServedStore, SnapshotStore, InstantVersions
   }
 
   async #later<Result>(kind: 'read' | 'write', call: () => Promise<Result>): Promise<Result> {
-    const late = () => new StoreUnavailableError('The data are just moving to another place.');
+    const late = () => new StoreUnavailableError('The data are just moving to another location.');
     await within(this.#let(kind), { limitMs: waitMillisMax, timers: this.#timers, late });
     return call();
   }

@@ -49,7 +49,7 @@ export const storesOptions = {
     help:
       'the stores beside the home store (location or postgresUrl) that have the data together with ' +
       'it, by name; {} when there is none yet',
-    standardWords: 'none; all data are in one place',
+    standardWords: 'none; all data are in one location',
     group: 'Data:',
     file: {
       member: 'stores',

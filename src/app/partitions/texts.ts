@@ -38,10 +38,10 @@ export function refusalText(
       return `There is no range ${range}: it may have been split or merged. See the list of partitions.`;
     case 'no such store':
       return `There is no store '${store}'; there is: ${stores}.`;
-    case 'another place':
+    case 'location mismatch':
       return (
-        `The store '${store}' of this server was taken out of the data, and is at another place ` +
-        `now. Give this server that place: tabularium partition store add ${store} PLACE.`
+        `The store '${store}' of this server was taken out of the data, and is at another location ` +
+        `now. Give this server that location: tabularium partition store add ${store} LOCATION.`
       );
     case 'the store is away':
       return `The store '${store}' does not answer. Choose another one, or wait until it does.`;
@@ -165,10 +165,10 @@ export function findingText(finding: Finding, ranges: readonly RangeRow[]): stri
   switch (finding.kind) {
     case 'abandoned operation':
       return `Nobody carries on operation ${finding.operation}: start a server, or cancel it.`;
-    case 'another place':
+    case 'location mismatch':
       return (
-        `This server does not have the store '${finding.store}' from the place that the map means, ` +
-        `so it was not compared: tabularium partition store add ${finding.store} PLACE.`
+        `This server does not have the store '${finding.store}' from the location that the map means, ` +
+        `so it was not compared: tabularium partition store add ${finding.store} LOCATION.`
       );
     case 'no guard':
       return `The store '${finding.store}' does not serve range ${finding.range}, which it has.`;

@@ -42,7 +42,9 @@ export function withAccess(command: Command): Command {
 interface Opening {
   /** Stores that need not be there, because they are to be removed as lost. */
   readonly without?: readonly string[];
-  /** Stores that are to be removed: one whose place is another, or was not given, is left out. */
+  /**
+   * Stores that are to be removed: one whose location is another, or was not given, is left out.
+   */
   readonly removing?: readonly string[];
 }
 
@@ -128,7 +130,7 @@ async function openStores(settings: ServerSettings, opening: Opening): Promise<O
   const { stores } = settings;
   if (stores === undefined) {
     throw new UsageError(
-      'The configuration names no stores: all data are in one place. Write stores: {} for none yet.',
+      'The configuration names no stores: all data are in one location. Write stores: {} for none yet.',
     );
   }
   try {

@@ -10,7 +10,7 @@ void describe('the list of partitions', () => {
         {
           store: 'b',
           state: 'draining',
-          place: '/mnt/b',
+          location: '/mnt/b',
           ranges: 1,
           isHome: false,
           problem: 'Range 4 could not be moved.',

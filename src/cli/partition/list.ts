@@ -113,7 +113,7 @@ const storeColumns: readonly Column<StoreInfo>[] = [
   left('store', ({ store }) => store),
   left('state', ({ state }) => state),
   right('ranges', ({ ranges }) => String(ranges)),
-  left('place', ({ place }) => place),
+  left('location', ({ location }) => location),
 ];
 
 const operationColumns: readonly Column<OperationInfo>[] = [

@@ -8,7 +8,7 @@ const problem = 'Range 4 could not be moved: A record is damaged.';
 
 /** What a server answers while the store b has so many ranges. */
 function answer(ranges: number, found: { readonly problem?: string } = {}): PartitionsInfo {
-  const b = { store: 'b', state: 'draining', place: '/mnt/b', ranges, isHome: false } as const;
+  const b = { store: 'b', state: 'draining', location: '/mnt/b', ranges, isHome: false } as const;
   return { ranges: [], stores: [{ ...b, ...found }], operations: [] };
 }
 

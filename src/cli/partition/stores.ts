@@ -40,12 +40,12 @@ function addCommand(): Command {
   const command = new Command('add')
     .summary('take a store in, or take back one that is emptied')
     .description(
-      'Take an empty place in as a store of the data, while the server runs. Name it in stores of ' +
+      'Take an empty location in as a store of the data, while the server runs. Name it in stores of ' +
         'the configuration as well: the next start needs it there. Servers that share the data are ' +
-        'asked one by one. Without a place: take back a store that is being emptied.',
+        'asked one by one. Without a location: take back a store that is being emptied.',
     )
     .argument('<name>', 'its name: lower-case letters, digits and -')
-    .argument('[place]', 'a data directory, or the URL of a database: postgres://…')
+    .argument('[location]', 'a data directory, or the URL of a database: postgres://…')
     .option('--schema <name>', 'the schema of the tables in the database');
   return withAccess(command)
     .addHelpText(
@@ -55,23 +55,24 @@ Examples:
   tabularium partition store add b /mnt/b/tabularium --control-port 10009
   tabularium partition store add c postgres://tabularium@db-c/tabularium --control-port 10009`,
     )
-    .action((name: string, place: string | undefined, flags: AddFlags) =>
+    .action((name: string, location: string | undefined, flags: AddFlags) =>
       withPartitions(flags, async (control) => {
-        await control.addStore(name, newStore(place, flags.schema));
+        await control.addStore(name, newStore(location, flags.schema));
         tell(flags, { added: name }, `The store ${name} takes ranges.`);
-        if (place === undefined || flags.json === true) return;
+        if (location === undefined || flags.json === true) return;
         notice(`Name it in the configuration of every server: stores: ${name}.`);
       }),
     );
 }
 
-function newStore(place: string | undefined, schema: string | undefined): NewStore {
-  if (place !== undefined && urlForm.test(place)) {
-    return { postgresUrl: place, ...(schema !== undefined && { postgresSchema: schema }) };
+function newStore(location: string | undefined, schema: string | undefined): NewStore {
+  if (location !== undefined && urlForm.test(location)) {
+    return { postgresUrl: location, ...(schema !== undefined && { postgresSchema: schema }) };
   }
   if (schema !== undefined) throw new UsageError('--schema is for a database: leave it out.');
-  if (place === '') throw new UsageError('The place is empty: give a directory or a database.');
-  return place === undefined ? {} : { location: resolve(place) };
+  if (location === '')
+    throw new UsageError('The location is empty: give a directory or a database.');
+  return location === undefined ? {} : { location: resolve(location) };
 }
 
 function drainCommand(): Command {
@@ -143,14 +144,14 @@ function removeCommand(): Command {
   const command = new Command('remove')
     .summary('take an empty store out')
     .description(
-      'Take an empty store, or several, out of the data. Its place is free for other uses then. Take it out of ' +
+      'Take an empty store, or several, out of the data. Its location is free for other uses then. Take it out of ' +
         'the configuration as well: the next start would take it in again. Servers that share the ' +
         'data are asked one by one. Name all stores that are lost in one command with --config.',
     )
     .argument('<names...>', 'its name, or those of several')
     .option(
       '--lost',
-      'its place will never answer again: take it out without asking it. It must have no range. ' +
+      'its location will never answer again: take it out without asking it. It must have no range. ' +
         'Moves to it are cancelled, and its name is not used again',
     );
   return withAccess(command)

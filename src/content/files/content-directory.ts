@@ -3,7 +3,7 @@ import { foreignKind } from '../../base/foreign-kind.js';
 import { makeDirectory } from '../../base/make-directory.js';
 import { privateDirectoryMode } from '../../base/private-files.js';
 import { syncDirectory } from '../../base/sync-directory.js';
-import { ContentPlaceError } from '../errors.js';
+import { ContentLocationError } from '../errors.js';
 import type { ContentFiles } from './content-files.js';
 import { DiskContentFiles } from './disk-files.js';
 import { extentsFolder } from './extent-place.js';
@@ -20,14 +20,14 @@ export interface ContentPlace {
 
 /**
  * The content of a data directory, which is there; the folder of the content is made. Throws
- * `ContentPlaceError` when something else is there: a link leads elsewhere.
+ * `ContentLocationError` when something else is there: a link leads elsewhere.
  */
 export async function contentDirectory(directory: string): Promise<ContentPlace> {
   const root = join(directory, contentFolder);
   for (const folder of [root, join(root, sessionsFolder), join(root, extentsFolder)]) {
     const foreign = await foreignKind(folder, 'directory');
     if (foreign === undefined) continue;
-    throw new ContentPlaceError(
+    throw new ContentLocationError(
       `${folder} ${foreign}. Nothing was changed. Put it back, or choose another data directory.`,
     );
   }

@@ -102,7 +102,7 @@ export interface FileContent extends ContentStore {
 
 /**
  * Opens the content of a data directory, which is there, and begins a session. Takes as long
- * whatever is stored. Throws `ContentPlaceError`, and what the system says when it cannot write
+ * whatever is stored. Throws `ContentLocationError`, and what the system says when it cannot write
  * there.
  */
 export async function openFileContent(

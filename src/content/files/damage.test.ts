@@ -12,7 +12,7 @@ import { manualClock } from '../../base/clock.js';
 import { systemRandomness } from '../../base/randomness.js';
 import { isThere, naming, owner, put, readAll, sample, sweep } from '../conformance/samples.js';
 import type { ContentStore, DamagedExtent, ExtentId, ScrubStep } from '../content-store.js';
-import { ContentDamagedError, ContentPlaceError, ExtentMissingError } from '../errors.js';
+import { ContentDamagedError, ContentLocationError, ExtentMissingError } from '../errors.js';
 import { contentFolder } from './content-directory.js';
 import { openFileContent, scrubDirectory } from './content.js';
 
@@ -184,7 +184,7 @@ describe('the folder of the content', () => {
     await rename(join(directory, contentFolder), join(directory, 'elsewhere'));
     await symlink(join(directory, 'elsewhere'), join(directory, contentFolder));
     const options = { directory, clock: manualClock(), randomness: systemRandomness };
-    await assert.rejects(openFileContent(options), ContentPlaceError);
+    await assert.rejects(openFileContent(options), ContentLocationError);
   });
 
   it('may hold foreign files, which nobody touches', async (t) => {

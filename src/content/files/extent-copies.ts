@@ -40,7 +40,7 @@ export class ExtentCopies {
     this.#files = new DiskContentFiles(this.#to);
   }
 
-  /** Throws `ContentPlaceError` when something else is where the content would be. */
+  /** Throws `ContentLocationError` when something else is where the content would be. */
   static async open(from: string, to: string): Promise<ExtentCopies> {
     await contentDirectory(to);
     return new ExtentCopies(from, to);

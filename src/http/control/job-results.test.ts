@@ -3,7 +3,7 @@ import { describe, it } from 'node:test';
 import { isPartitionsInfo, isStarted, isVerifyResult } from './job-results.js';
 
 const range = { range: 2, from: 'queue', to: '', store: 'home', epoch: 1, state: 'serving' };
-const store = { store: 'home', state: 'active', place: '/a', ranges: 2, isHome: true };
+const store = { store: 'home', state: 'active', location: '/a', ranges: 2, isHome: true };
 const operation = { operation: 4, state: 'running', kind: 'move', ranges: [2], bytesCopied: 7 };
 const list = { ranges: [{ ...range, keys: 4 }], stores: [store], operations: [operation] };
 

@@ -44,7 +44,7 @@ const rangeForm: Form<PartitionInfo> = {
 const storeForm: Form<StoreInfo> = {
   store: 'text',
   state: ['active', 'draining'],
-  place: 'text',
+  location: 'text',
   ranges: 'number',
   isHome: 'flag',
   problem: { maybe: 'text' },

@@ -32,7 +32,7 @@ export interface PartitionInfo {
 export interface StoreInfo {
   readonly store: string;
   readonly state: 'active' | 'draining';
-  readonly place: string;
+  readonly location: string;
   readonly ranges: number;
   readonly isHome: boolean;
   /** Why a range does not leave the store while it is emptied, as far as this process knows. */
@@ -88,7 +88,7 @@ export interface NewStore {
 
 export interface RemoveChoice {
   /**
-   * The place of the store will never answer again: it is not asked, and its name is not used
+   * The location of the store will never answer again: it is not asked, and its name is not used
    * again. Default: it has to answer.
    */
   readonly lost?: boolean;
@@ -213,7 +213,7 @@ export interface ServedPartitionControl extends PartitionControl {
 
 /** A server whose data may be over several stores. */
 export interface PartitionTarget {
-  /** Undefined: all data are in one place. */
+  /** Undefined: all data are in one location. */
   readonly partitions: ServedPartitionControl | undefined;
 }
 
@@ -230,7 +230,7 @@ function route(method: string, path: string, handler: Handler): ControlRoute<Par
       if (partitions === undefined) {
         throw new ControlError(
           409,
-          'All data of this server are in one place. Name stores in its configuration: ' +
+          'All data of this server are in one location. Name stores in its configuration: ' +
             'stores: {} for none yet.',
         );
       }

@@ -39,7 +39,10 @@ const planEveryMs = 15_000;
 /** The planning process is replaced when its row stays unchanged this long, in milliseconds. */
 const replacedAfterMs = 45_000;
 
-/** A plan waits so long for a size, in milliseconds: a later one has that of a larger range. */
+/**
+ * A plan waits at most this many milliseconds for the size of a range. The sizes of larger ranges
+ * are in a later plan.
+ */
 const sizeWaitMs = 1_000;
 
 export interface BalancerOptions {
@@ -47,7 +50,7 @@ export interface BalancerOptions {
   readonly members: Members;
   readonly catalogue: Catalogue;
   readonly operations: RangeOperations;
-  /** What the store of this process counts. */
+  /** Counts the calls of this process. */
   readonly meter: RangeMeter;
   readonly clock: Clock;
   readonly timers: Timers;
@@ -58,7 +61,7 @@ export interface BalancerOptions {
    * store was away.
    */
   readonly onPlan?: (plan: Advice) => Promise<void>;
-  /** Called when an operation failed, or the size of a range could not be taken. */
+  /** Called when an operation failed, or a range could not be measured. */
   readonly onTrouble?: (error: unknown) => void;
 }
 
@@ -71,19 +74,19 @@ export interface Advice extends BalancePlan {
   readonly away: ReadonlySet<string>;
   /** For how long this process has measured loads, in milliseconds. */
   readonly measuredMs: number;
-  /**
-   * How long loads have to be measured before a plan has operations for their sake, in
-   * milliseconds.
-   */
+  /** Loads must have been measured for this many milliseconds before a plan acts on them. */
   readonly neededMs: number;
-  /** How many ranges have no known size yet. One is measured at a time, also between plans. */
+  /** The number of ranges without a known size. One is measured at a time, also between plans. */
   readonly unsized: number;
 }
 
-/** The size of a range that is being taken. */
+/** A running measurement of the size of a range. */
 interface Measurement {
   readonly range: number;
-  /** Resolves also when it failed: plans do without the size, and another range is next. */
+  /**
+   * Resolves also when the measurement failed: plans do without the size, and the next range is
+   * due.
+   */
   readonly ended: Promise<void>;
 }
 
@@ -92,8 +95,8 @@ interface ObservedLoads extends Pick<Advice, 'map' | 'loads' | 'away'> {
 }
 
 /**
- * Publishes the loads that this process measures and finishes abandoned operations. One process of
- * all is the planner: it also splits, merges and moves ranges to follow the load.
+ * Publishes the loads that this process measures, and finishes abandoned operations. One of all
+ * processes is the planner: it also splits, merges and moves ranges to follow the load.
  */
 export class Balancer {
   readonly #options: BalancerOptions;
@@ -207,8 +210,8 @@ export class Balancer {
   }
 
   /**
-   * Measures the size of one range whose store answers, and waits for a while until it is known.
-   * Returns how many ranges have none.
+   * Measures the size of one range whose store answers, and waits a while for the result. Returns
+   * the number of ranges without a known size.
    */
   async #takeSize(map: RangeMap, away: ReadonlySet<string>, nowMs: number): Promise<number> {
     const { members, timers } = this.#options;
@@ -235,7 +238,7 @@ export class Balancer {
     return { range: range.id, ended };
   }
 
-  /** Those of the stores that do not answer. One that was removed from the key space is none. */
+  /** Returns the stores that do not answer, without those that were removed from the key space. */
   async #away(stores: readonly StoreRow[]): Promise<ReadonlySet<string>> {
     const { members, timers } = this.#options;
     const away = await awayStores(members, timers);
@@ -255,8 +258,7 @@ export class Balancer {
         accessed: load?.accessed ?? [],
         bytes: size?.bytes,
         sizeCut: size?.cut,
-        // A range that must stay in the home store is never operated on, nor one whose store is
-        // away.
+        // No operation begins on a range that must stay in the home store, or whose store is away.
         isBusy: operation !== 0 || this.#options.members.isBound(range) || away.has(store),
         last: this.#ages.last(id, nowMs),
       };
@@ -274,8 +276,8 @@ export class Balancer {
   }
 
   /**
-   * Makes this process the planner, or keeps it so; false when another one is. With two planners a
-   * range might be changed again at once, but no data would be harmed.
+   * Makes this process the planner or renews that role. False when another process is the planner.
+   * Two planners at once are harmless: a range may be changed twice in a row.
    */
   async #leads(): Promise<boolean> {
     const { members, clock } = this.#options;
@@ -299,7 +301,8 @@ export class Balancer {
     const begun = beginPlanned(operations, operation);
     this.#spawn(async () => {
       const answer = await begun;
-      // When another process has begun an operation on the range, the next plan knows it.
+      // If another process has begun an operation on the range, the next plan takes that into
+      // account.
       if (answer.ok) this.#carryOut(answer.operation, () => operations.carryOut(answer.operation));
     });
   }

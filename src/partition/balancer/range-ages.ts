@@ -9,7 +9,7 @@ interface Age {
   readonly sinceMs: number;
 }
 
-/** Finds out, by comparing each map with the one before, which operation made a range and when. */
+/** Compares each map with the one before to find which operation made a range, and when. */
 export class RangeAges {
   #map: RangeMap | undefined;
   #ages = new Map<number, Age>();

@@ -9,7 +9,7 @@ import { catchUp, type GuardedStore, type Target } from './transfer.js';
 export const pagesEach = 64;
 /** Dirty rows that may be left when writes are paused: few, so that the pause is short. */
 const smallRound = 100;
-/** After so many full rounds in a row the remaining dirty rows are counted. */
+/** The remaining dirty rows are counted once in this many full rounds. */
 const roundsEach = 100;
 /** Rounds after which a target counts as one that does not catch up. */
 const roundsMax = 10_000;
@@ -19,7 +19,7 @@ export function dirtyRowsMaxOf({ limits }: Pick<OperationTools, 'limits'>): numb
   return limits?.dirtyRowsMax ?? dirtyRowsMax;
 }
 
-/** Whether more writes wait to be copied than there may be. */
+/** Whether the dirty rows of a range exceed their limit. */
 export async function isTooFarBehind(
   tools: OperationTools,
   { store, guard }: GuardedStore,

@@ -14,7 +14,7 @@ export interface LostStoreTools {
 }
 
 /**
- * Removes a store whose place will never answer again. Cancels moves that would give it a range,
+ * Removes a store whose location will never answer again. Cancels moves that would give it a range,
  * and ends all other operations that concern it, without asking it. False when it has a range:
  * nothing was changed then, or moves to it are cancelled. May be repeated, after any failure.
  */
@@ -22,12 +22,12 @@ export async function removeLostStore(tools: LostStoreTools, name: string): Prom
   const { catalogue, operations, timers } = tools;
   const cancelled = async (operation: number): Promise<void> => {
     try {
-      // The time is for all of the cancellation, also for what its source deletes.
+      // The time limit covers the whole cancellation, also the deletions at the source.
       await answered(operations.cancel(operation), { store: name, timers, isWrite: true });
     } catch (error) {
       if (!(error instanceof StoreUnavailableError)) throw error;
-      // A store of the move is silent or slow: it is cancelled, and ended below without the lost
-      // store. Unless the home store was: then nothing is cancelled.
+      // A store of the move is silent or slow. The move is cancelled all the same and ended below
+      // without the lost store. Only if the home store was silent, nothing is cancelled.
       const left = await catalogue.operation(operation);
       if (left !== undefined && mayGive(left.row, name)) throw error;
     }

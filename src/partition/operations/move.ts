@@ -30,7 +30,7 @@ import {
 } from './held-operation.js';
 import { catchUpClosely, dirtyRowsMaxOf, isTooFarBehind, pagesEach } from './catching-up.js';
 import {
-  AnotherPlaceError,
+  StoreLocationMismatchError,
   MoveMismatchError,
   MoveTooSlowError,
   ServedTwiceError,
@@ -118,9 +118,9 @@ export class Mover {
   }
 
   /**
-   * Takes over at the source, alone: until the switch it has the range, and a target that is away
-   * must not keep it from serving. Writes of the former process to the target do no harm, because
-   * no step relies on the target before its guard is taken as well.
+   * Takes the guard of the source alone: until the switch it has the range, and must serve even
+   * when the target is away. Writes of the former process to the target do no harm, because no step
+   * relies on the target before its guard is taken as well.
    */
   async #takeSource(): Promise<void> {
     const { step, source } = this.#held.row;
@@ -131,22 +131,24 @@ export class Mover {
   }
 
   /**
-   * Writes the token into a guard, once: writes there of processes that had the operation before
-   * are refused afterwards. Another place by this name has no guard of the range, or that of
-   * others, and data that must not be deleted: throws `AnotherPlaceError`.
+   * Writes the token into a guard, once, so that the guard refuses processes that had the operation
+   * before. Throws `StoreLocationMismatchError` for another store by this name: it has no guard of
+   * this move, and its data must not be deleted.
    */
   async #take(name: string): Promise<void> {
     if (this.#taken.has(name)) return;
     const { members, timers } = this.#tools;
     const isSame = await answered(isMember(members, name), { store: name, timers });
-    if (!isSame) throw new AnotherPlaceError(this.#held.row.id, name);
+    if (!isSame) throw new StoreLocationMismatchError(this.#held.row.id, name);
     const guard = await takeGuard(members.named(name), this.#range.id, this.#held);
-    // A process that was late may have taken the guard of a later operation. This write fails then.
+    // A late process may have taken the guard of a later operation. Then this write fails.
     if (guard !== undefined) await this.#held.advance(this.#held.row);
     this.#taken.add(name);
   }
 
-  /** The source takes reads and writes again, and notes these. For steps before the switch. */
+  /**
+   * Makes the source serve reads and writes again and log the writes. For steps before the switch.
+   */
   async #endPause(): Promise<Versioned<GuardRow>> {
     const guard = await this.#sourceGuard(['serving', 'logging', 'fenced', 'moved']);
     const isPaused = guard.row.state === 'fenced' || guard.row.state === 'moved';
@@ -165,18 +167,18 @@ export class Mover {
   }
 
   /**
-   * Before the failed step is tried again, by whoever takes the operation over, the source goes on
-   * alone, so that no call waits for the trouble of the target. Throws the failure, unless more
-   * writes have come since then than a move may have before it.
+   * Makes the source serve until the failed step is tried again, so that no call waits for a faulty
+   * target. Throws the failure, or returns `cancel` when too many writes came meanwhile.
    */
   async #afterFailure(failure: unknown): Promise<MoveStep> {
     try {
-      // Is refused when the switch has happened. Otherwise it never will: it demands the row
-      // before this one.
+      // Refused when the switch has happened. Otherwise it never will: it demands the former row.
       await this.#held.advance(this.#held.row);
       const { row, version } = await this.#held.guarded(this.#endPause());
       if (row.state === 'logging') {
-        const source = this.#place(this.#tools.members.named(this.#held.row.source), { version });
+        const source = this.#guardedStore(this.#tools.members.named(this.#held.row.source), {
+          version,
+        });
         if (await this.#held.guarded(isTooFarBehind(this.#tools, source, this.#range.id))) {
           this.#giveUp = this.#tooSlow(failure);
           return 'cancel';
@@ -184,14 +186,14 @@ export class Mover {
       }
     } catch (error) {
       if (error instanceof TakenOverError) throw error;
-      // The source or the catalogue is away as well: whoever takes over ends the pause.
+      // The source or the catalogue is away too. The next process that takes over ends the pause.
     }
     throw failure;
   }
 
   /** The next step; undefined when the operation is over. */
   async #carryOut(step: MoveStep): Promise<MoveStep | undefined> {
-    // The source serves before the target of a cancelled move is asked, and is cleaned without it.
+    // The source of a cancelled move serves first, and is cleaned without asking the target.
     if (step !== 'cancel' && step !== 'clean') await this.#take(this.#held.row.target);
     switch (step) {
       case 'prepare':
@@ -226,18 +228,18 @@ export class Mover {
       const change = { before: 'absent', row: this.#guardRow('incoming') } as const;
       const written = await writeGuard(store, this.#range.id, change);
       if (written === undefined) throw this.#held.takenOver();
-      // This write fails for a process that was late: it must not delete data that may be served by
-      // now. A process that takes over after this check finds the guard and takes it.
+      // This write fails for a late process, which must not delete what may be served by now. A
+      // process that takes over after this check finds the guard and takes it.
       await this.#held.advance(this.#held.row);
     }
-    const place = await this.#target();
-    await place.store.ingest({
+    const guarded = await this.#target();
+    await guarded.store.ingest({
       entries: [],
       deletes: [progressKey(this.#range.id)],
       floor: 0,
-      guard: place.guard,
+      guard: guarded.guard,
     });
-    await this.#deleteAll(place, dataOf(this.#range));
+    await this.#deleteAll(guarded, dataOf(this.#range));
     return 'log';
   }
 
@@ -350,7 +352,7 @@ export class Mover {
     if (before === undefined) throw this.#held.takenOver();
     if (before.row.state !== 'incoming') return 'clean';
     assertOwn(before, this.#held);
-    if (!this.#hasFloor) await raiseFloor(this.#place(store, before), floor);
+    if (!this.#hasFloor) await raiseFloor(this.#guardedStore(store, before), floor);
     const { epoch } = (await this.#rangeRow()).row;
     const row = { ...this.#guardRow('serving'), epoch };
     const change = { before: before.version, row, deletes: [progressKey(this.#range.id)] };
@@ -371,17 +373,14 @@ export class Mover {
     await this.#take(source);
     const store = this.#tools.members.named(source);
     if ((await readGuard(store, this.#range.id)) === undefined) return;
-    const place = await this.#source();
+    const guarded = await this.#source();
     await this.#sourceGuard(['moved']);
-    await this.#deleteAll(place, dataOf(this.#range));
-    await deleteAll(place, dirtyRows(this.#range.id));
-    await this.#removeGuard(place);
+    await this.#deleteAll(guarded, dataOf(this.#range));
+    await deleteAll(guarded, dirtyRows(this.#range.id));
+    await this.#removeGuard(guarded);
   }
 
-  /**
-   * Whether the store was taken out as lost: nothing in it is ever read again, so nothing is
-   * deleted there.
-   */
+  /** Whether the store is lost: its data are never read again, so they need no deletion. */
   async #isLost(name: string): Promise<boolean> {
     return (await this.#tools.catalogue.lostStore(name)) !== undefined;
   }
@@ -391,7 +390,7 @@ export class Mover {
     const { id, source, target } = this.#held.row;
     const before = await this.#sourceGuard(['serving', 'logging', 'fenced', 'moved']);
     const serving = before.row.state === 'serving' ? before : await this.#change(before, 'serving');
-    const from = this.#place(this.#tools.members.named(source), serving);
+    const from = this.#guardedStore(this.#tools.members.named(source), serving);
     await this.#deleteAll(from, dirtyRows(this.#range.id));
     try {
       await this.#emptyTarget();
@@ -416,9 +415,9 @@ export class Mover {
     const incoming = await readGuard(store, this.#range.id);
     if (incoming === undefined) return;
     assertOwn(incoming, this.#held);
-    const place = this.#place(store, incoming);
-    await this.#deleteAll(place, dataOf(this.#range));
-    await this.#removeGuard(place, [progressKey(this.#range.id)]);
+    const guarded = this.#guardedStore(store, incoming);
+    await this.#deleteAll(guarded, dataOf(this.#range));
+    await this.#removeGuard(guarded, [progressKey(this.#range.id)]);
   }
 
   /** Deletes what the target has of a range that the source serves. */
@@ -443,8 +442,8 @@ export class Mover {
     return undefined;
   }
 
-  #deleteAll(place: GuardedStore, keys: KeyRange): Promise<void> {
-    return deleteAll(place, keys, (deleted) => this.#held.afterDeletion(deleted));
+  #deleteAll(guarded: GuardedStore, keys: KeyRange): Promise<void> {
+    return deleteAll(guarded, keys, (deleted) => this.#held.afterDeletion(deleted));
   }
 
   #finish(): Promise<void> {
@@ -468,7 +467,7 @@ export class Mover {
 
   async #source(): Promise<GuardedStore> {
     const store = this.#tools.members.named(this.#held.row.source);
-    return this.#place(store, await this.#sourceGuard(['logging', 'fenced', 'moved']));
+    return this.#guardedStore(store, await this.#sourceGuard(['logging', 'fenced', 'moved']));
   }
 
   async #target(): Promise<GuardedStore> {
@@ -476,10 +475,10 @@ export class Mover {
     const guard = await readGuard(store, this.#range.id);
     if (guard?.row.state !== 'incoming') throw this.#held.takenOver();
     assertOwn(guard, this.#held);
-    return this.#place(store, guard);
+    return this.#guardedStore(store, guard);
   }
 
-  #place(
+  #guardedStore(
     store: GuardedStore['store'],
     { version }: Pick<Versioned<GuardRow>, 'version'>,
   ): GuardedStore {

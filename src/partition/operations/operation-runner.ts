@@ -7,23 +7,23 @@ import type { Catalogue } from '../catalogue.js';
 import type { PartitionCounters } from '../counters.js';
 import type { Members } from '../members.js';
 import type { MoveEnd } from './move.js';
-import { isLack } from './lack.js';
+import { isMissingMember } from './missing-member.js';
 import { Operations, type RangeOperations, type Refusal } from './operations.js';
 import { outcomeOf } from './outcome.js';
 import { remember } from './remember.js';
-import { Rests } from './rests.js';
+import { OperationBackOff } from './operation-back-off.js';
 import { GivenUpError, TakenOverError } from './tools.js';
 import { dataOf } from '../range-map.js';
 import { awayStores } from '../reach.js';
 import type { MoveRow, MoveStep, OperationRow, RangeRow } from '../rows.js';
 
-/** How often operations are looked for whose process is gone, in milliseconds. */
+/** How often this process looks for abandoned operations, in milliseconds. */
 const lookMs = 5_000;
-/** The same while a store is emptied, and at most. */
+/** The interval while a store drains, and the shortest one otherwise. */
 const drainLookMs = 250;
-/** The end of an operation that has left the catalogue is noted in this time, in milliseconds. */
+/** An operation that left the catalogue has its end noted within this time, in milliseconds. */
 const noteMs = 2_000;
-/** A range that could not leave a store is tried again after this time, in milliseconds. */
+/** A range that failed to leave a store is tried again after this time, in milliseconds. */
 const stuckRestMs = 60_000;
 /** Entries of a page of a copy, at most: reading and writing one takes a few milliseconds. */
 export const pageEntriesStandard = 500;
@@ -36,8 +36,8 @@ export interface OperationRunnerOptions {
   readonly clock: Clock;
   readonly timers: Timers;
   /**
-   * No other process has the catalogue: operations that are there at the start were left, so nobody
-   * waits for the ends of their leases. Default: others may.
+   * No other process uses the catalogue, so operations found at the start are abandoned: this
+   * process takes them over at once. Default: other processes may use it.
    */
   readonly isAlone?: boolean;
   /** An operation could not go on. It is tried again. */
@@ -47,7 +47,7 @@ export interface OperationRunnerOptions {
   readonly onCopied?: (bytes: number) => void;
 }
 
-/** How an operation that this process carries out goes on. */
+/** The progress of an operation that this process carries out. */
 export interface Progress {
   readonly step: MoveStep | undefined;
   readonly bytesCopied: number;
@@ -56,9 +56,8 @@ export interface Progress {
 }
 
 /**
- * How an operation ended. `another`: another process has taken it over, and knows. `failed`: this
- * process has given it up. Every other operation that fails is tried again, here or by another
- * process.
+ * How an operation ended. `another`: another process knows. `failed`: this process has given it up.
+ * Every other failure leads to another try, here or elsewhere.
  */
 export type End =
   { readonly state: MoveEnd | 'another' } | { readonly state: 'failed'; readonly error: unknown };
@@ -69,17 +68,17 @@ interface Running {
   bytesTotal: number | undefined;
 }
 
-/** A range that could not leave a store that drains. */
+/** A range that failed to leave a draining store. */
 interface StuckRange {
   readonly store: string;
-  /** Where it could not go. */
+  /** The target that it failed to move to. */
   readonly target: string;
   readonly error: unknown;
   /** In monotonic milliseconds. */
   readonly sinceMs: number;
 }
 
-/** Why a range does not leave a store that drains, or goes elsewhere than it should. */
+/** Why a range stays in a draining store, or moves elsewhere than planned. */
 export type DrainProblem =
   | { readonly kind: 'failed'; readonly range: number; readonly error: unknown }
   | {
@@ -89,39 +88,39 @@ export type DrainProblem =
       readonly refusal: Refusal;
     };
 
-/**
- * Carries out operations on ranges while the process serves requests: those that this process
- * begins, and abandoned ones. Empties stores that drain.
- */
+/** Carries out own and abandoned operations on ranges while serving. Empties draining stores. */
 export class OperationRunner {
   readonly #options: OperationRunnerOptions;
   readonly #running = new Map<number, Running>();
   readonly #works = new Map<number, Promise<void>>();
   readonly #ends = new Map<number, End>();
-  /** The operations that were carried out here, as they began to be. */
+  /** The rows of operations when this process began to carry them out. */
   readonly #rows = new Map<number, OperationRow>();
-  /** Why operations could not go on here, until they end. */
+  /** The last failures of operations that have not ended. */
   readonly #failures = new Map<number, unknown>();
-  /** Operations that this process lacks a store of. */
-  readonly #rests: Rests;
-  /** The moves that have emptied stores last, by range. */
+  /** Operations of which a store is missing here. */
+  readonly #backOff: OperationBackOff;
+  /** The last move of each range out of a draining store. */
   readonly #drainMoves = new Map<number, Pick<MoveRow, 'id' | 'target'>>();
-  /** Ranges that could not leave their stores lately: others leave before them. */
+  /** Ranges that recently failed to leave their stores. Other ranges leave before them. */
   readonly #stuck = new Map<number, StuckRange>();
-  /** The stores that did not take the last range which was to leave a store, by that store. */
+  /** By draining store: the target that refused its last range. */
   readonly #refusals = new Map<string, DrainProblem>();
   /** How long writes may wait, by operation. */
   readonly #pauses = new Map<number, number>();
   #timer: Timer | undefined;
   #look: Promise<void> = Promise.resolve();
-  /** Until the next look: less while stores drain, or when a lease of others ends before. */
+  /**
+   * The time until the next look. Shorter while stores drain, or when the lease of another process
+   * ends before.
+   */
   #nextLookMs = lookMs;
   #isStarted = false;
   #isStopped = false;
 
   constructor(options: OperationRunnerOptions) {
     this.#options = options;
-    this.#rests = new Rests(options.clock);
+    this.#backOff = new OperationBackOff(options.clock);
   }
 
   /** Begins operations; `run` carries them out. */
@@ -129,15 +128,12 @@ export class OperationRunner {
     return new Operations(this.#toolsFor(pauseMillisStandard));
   }
 
-  /**
-   * Operations whose caller waits for them; `onCopied` is called with the bytes of keys and values
-   * that were copied.
-   */
+  /** Operations for callers that carry them out. `onCopied` gets the bytes that were copied. */
   operationsReporting(onCopied: (bytes: number) => void): Operations {
     return new Operations({ ...this.#toolsFor(pauseMillisStandard), onCopied });
   }
 
-  /** Begins operations, and waits for the end of those that it carries out. */
+  /** Begins operations. Its `carryOut` resolves when the operation has ended. */
   get carriedOut(): RangeOperations {
     return {
       beginSplit: (range, at) => this.operations.beginSplit(range, at),
@@ -174,12 +170,12 @@ export class OperationRunner {
     await this.#look;
   }
 
-  /** To be called when a store was opened here: operations may have waited for it. */
-  endRests(): void {
-    this.#rests.endAll();
-    // They may be over now, and the failures of a move decide whether it is cancelled.
+  /** Tries postponed operations again. To be called when a store was opened here. */
+  retryNow(): void {
+    this.#backOff.clear();
+    // These failures may be out of date, and a failed move from a draining store is cancelled.
     for (const [operation, error] of this.#failures) {
-      if (isLack(error)) this.#failures.delete(operation);
+      if (isMissingMember(error)) this.#failures.delete(operation);
     }
   }
 
@@ -219,25 +215,25 @@ export class OperationRunner {
     return this.#running.get(operation);
   }
 
-  /** As far as it is known now. */
+  /** The end of an operation; undefined while this process does not know it. */
   end(operation: number): End | undefined {
     return this.#ends.get(operation);
   }
 
-  /** Why an operation could not go on here, if it could not: it is tried again. */
+  /** The last failure of an operation here, if any. The operation is tried again. */
   failure(operation: number): unknown {
     return this.#failures.get(operation);
   }
 
   /**
-   * How an operation ended that is not in the catalogue any more. This process may have removed it
-   * a moment ago and be about to note the end, which this waits for. Where another process has
-   * ended it, the map tells how. Undefined for one that was never carried out here.
+   * Returns how an operation ended that has left the catalogue. Waits for this process to note an
+   * end that it may just have caused. When another process has ended it, the map shows how.
+   * Undefined for one that was never carried out here.
    */
   async ended(operation: number): Promise<End | undefined> {
     const work = this.#works.get(operation);
     const { timers } = this.#options;
-    // Work that waits for a store which was taken out as lost has no end.
+    // Work that waits for a lost store does not end.
     if (work !== undefined) await endsWithin(work, { limitMs: noteMs, timers });
     const end = this.end(operation);
     const row = this.#rows.get(operation);
@@ -261,9 +257,9 @@ export class OperationRunner {
   }
 
   /**
-   * Takes over what nobody carries on, unless this process lacks a store of it, and moves one range
-   * off each store that drains. A move from there that fails here is cancelled, and other ranges
-   * leave first. `takesAll`: also what has a lease still.
+   * Takes over abandoned operations, unless a store of them is missing here, and moves one range
+   * off each draining store. A move off it that fails here is cancelled, and other ranges leave
+   * first. `takesAll`: also takes over operations under a lease.
    */
   async tend({ takesAll = false } = {}): Promise<void> {
     const { catalogue, clock } = this.#options;
@@ -271,10 +267,10 @@ export class OperationRunner {
     let leaseMs = Infinity;
     for (const { row } of operations) {
       const leaseMicros = row.leaseUntil - clock.nowMicros();
-      if (takesAll || (leaseMicros <= 0 && !this.#rests.has(row.id))) this.run(row.id);
+      if (takesAll || (leaseMicros <= 0 && !this.#backOff.isWaiting(row.id))) this.run(row.id);
       else if (leaseMicros > 0 && !this.#running.has(row.id)) {
-        // Another process carries it on, so what this one lacks does not matter.
-        if (this.#rests.end(row.id)) this.#failures.delete(row.id);
+        // Another process carries it on, so it does not matter that a store is missing here.
+        if (this.#backOff.forget(row.id)) this.#failures.delete(row.id);
         leaseMs = Math.min(leaseMs, leaseMicros / 1_000);
       }
     }
@@ -287,8 +283,7 @@ export class OperationRunner {
   }
 
   /**
-   * Why ranges stay in a store that drains, or do not go where they should. Undefined when there is
-   * nothing of that.
+   * Why ranges stay in a draining store, or move elsewhere than planned; undefined when none does.
    */
   drainProblem(store: string): DrainProblem | undefined {
     for (const [range, stuck] of this.#stuck) {
@@ -320,7 +315,7 @@ export class OperationRunner {
     if (away.has(store) || moves.some((move) => this.#goesOn(move, away))) return;
     const { ranges } = await catalogue.map();
     for (const move of moves) this.#drainMoves.set(move.range, move);
-    // First, because a failure is forgotten with its operation.
+    // Comes first, because a failure is forgotten together with its operation.
     this.#noteStuck(store, ranges);
     for (const move of moves) this.#giveUp(move);
     const range = this.#nextToLeave(ranges.filter((each) => each.store === store));
@@ -333,7 +328,10 @@ export class OperationRunner {
     }
   }
 
-  /** False when the range does not go to that target, and another one is to be tried. */
+  /**
+   * Begins to move a range off a store. False when the target refuses it and another is to be
+   * tried.
+   */
   async #leaves(range: number, store: string, target: string): Promise<boolean> {
     const begun = await this.operations.beginMove(range, target);
     if (begun.ok) {
@@ -342,13 +340,13 @@ export class OperationRunner {
       this.run(begun.operation);
       return true;
     }
-    // The others are over soon, or seen at the next look.
-    if (begun.refusal !== 'another place') return true;
+    // The other reasons end soon, or the next look sees them.
+    if (begun.refusal !== 'location mismatch') return true;
     this.#refusals.set(store, { kind: 'refused', range, target, refusal: begun.refusal });
     return false;
   }
 
-  /** Whether a move is to be waited for that does not run here: not when it failed for good. */
+  /** Whether to wait for a move that does not run here. False when it failed for good. */
   #goesOn({ id, step, target }: MoveRow, away: ReadonlySet<string>): boolean {
     if (step === 'cancel') return false;
     const failure = this.#failureOf(id);
@@ -362,10 +360,10 @@ export class OperationRunner {
     return end?.state === 'failed' ? end.error : this.#failures.get(operation);
   }
 
-  /** Undoes a failed move from a store that drains, so that the next one has its place. */
+  /** Undoes a failed move off a draining store, so that another range can move. */
   #giveUp({ id, step }: MoveRow): void {
-    // A move that has switched goes forward only. One that is being undone is tried again as it is.
-    // One whose target is away goes on where it was when the target is back.
+    // A move that has switched can only be completed, and one that is being undone is tried again
+    // as it is. A move whose target is away continues when the target is back.
     if (step === 'activate' || step === 'clean' || step === 'cancel') return;
     if (this.#failureOf(id) instanceof StoreUnavailableError) return;
     this.#start(id, () => this.#undo(id));
@@ -398,7 +396,7 @@ export class OperationRunner {
     if (refused !== undefined && !there.has(refused.range)) this.#refusals.delete(store);
   }
 
-  /** A range that has not failed to leave; else the one that has done so longest ago. */
+  /** A range that has not failed to leave; if there is none, the one that failed longest ago. */
   #nextToLeave(ranges: readonly RangeRow[]): RangeRow | undefined {
     const free = ranges.filter(({ operation }) => operation === 0);
     const untried = free.find(({ id }) => !this.#stuck.has(id));
@@ -410,7 +408,7 @@ export class OperationRunner {
     return isRested ? first : undefined;
   }
 
-  /** Forgets what kept ranges in stores that do not drain any more. */
+  /** Forgets the failures and refusals of stores that do not drain any more. */
   #forgetDrains(draining: ReadonlySet<string>): void {
     if (draining.size === 0) this.#drainMoves.clear();
     const isOver = (store: string) => !draining.has(store);
@@ -419,8 +417,8 @@ export class OperationRunner {
   }
 
   /**
-   * The active stores, that with the fewest ranges first. One to which a range could not go lately
-   * comes after all others: it may be the store that failed.
+   * The active stores, those with few ranges first. A store to which a range recently failed to
+   * move comes last: it may be faulty.
    */
   async #leastLoaded(
     ranges: readonly RangeRow[],
@@ -466,7 +464,7 @@ export class OperationRunner {
       if (error instanceof TakenOverError) return this.#note(operation, { state: 'another' });
       if (error instanceof GivenUpError) this.#note(operation, { state: 'failed', error });
       else remember(this.#failures, operation, error);
-      if (isLack(error)) this.#rests.begin(operation);
+      if (isMissingMember(error)) this.#backOff.postpone(operation);
       this.#options.onFailed(operation, error);
     }
   }
@@ -485,7 +483,7 @@ export class OperationRunner {
   #note(operation: number, end: End): void {
     this.#pauses.delete(operation);
     this.#failures.delete(operation);
-    this.#rests.end(operation);
+    this.#backOff.forget(operation);
     if (end.state === 'another' && this.#ends.has(operation)) return;
     remember(this.#ends, operation, end);
   }

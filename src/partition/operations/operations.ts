@@ -25,7 +25,7 @@ import {
 } from '../rows.js';
 import { merge, split } from './divide.js';
 import { HeldOperation, leaseFrom, readGuard } from './held-operation.js';
-import { lackOf } from './lack.js';
+import { missingMember } from './missing-member.js';
 import { Mover, type MoveEnd } from './move.js';
 import { backUp, undoBackup } from './back-up.js';
 import { restore, undoRestore, type RestoreSource } from './restore.js';
@@ -35,7 +35,7 @@ import { TakenOverError, TargetNotEmptiedError, type OperationTools } from './to
 export type Refusal =
   | 'no such range'
   | 'no such store'
-  | 'another place'
+  | 'location mismatch'
   | 'the store is away'
   | 'the range is busy'
   | 'the range is there already'
@@ -158,7 +158,7 @@ export class Operations {
   async beginBackup(range: number): Promise<BeginResult> {
     const found = await this.#tools.catalogue.range(range);
     if (found === undefined) return refused('no such range');
-    // Commits that bring a guard of their own leave no dirty rows.
+    // Commits with a guard of their own leave no dirty rows, so a backup would miss their writes.
     if (this.#tools.members.isBound(found.row)) return refused('stays in the home store');
     return this.#begin([found], ([id], leaseUntil): BackupRow => {
       return { kind: 'backup', id, token: 1, leaseUntil, range };
@@ -197,23 +197,24 @@ export class Operations {
   }
 
   /**
-   * Takes over an operation and finishes it; undefined when it is finished already. Processes that
-   * had it before are refused from then on. Throws `StoreNotOpenError` or `AnotherPlaceError` when
-   * this process lacks a store of it; then it has not taken it over, unless to let a source go on.
+   * Takes over an operation and finishes it; undefined when it is finished already. From then on
+   * processes that had it before are refused. Throws `StoreNotOpenError` or
+   * `StoreLocationMismatchError` when a store of it is missing here. Then it has not taken the
+   * operation over, unless to make a source serve again.
    */
   async carryOut(operation: number): Promise<MoveEnd | undefined> {
     const found = await this.#tools.catalogue.operation(operation);
-    const lack = found && (await lackOf(this.#tools, found.row));
-    if (lack !== undefined) throw lack;
+    const missing = found && (await missingMember(this.#tools, found.row));
+    if (missing !== undefined) throw missing;
     const held = await this.#take(operation, (row) => row);
     return held && this.#finish(held);
   }
 
   /**
-   * Undoes a move before its switch, a backup or a restore. False when the switch has happened, for
-   * a split or a merge, or when the operation is finished. When the target of a move is away, its
-   * source serves as before, and the operation is there until the target could be emptied, which
-   * whoever takes it over tries.
+   * Undoes a backup, a restore, or a move before its switch. False for a split or a merge, for a
+   * move that has switched, and for an operation that is finished. When the target of a move is
+   * away, its source serves as before, and the operation stays until a process that takes it over
+   * has emptied the target.
    */
   async cancel(operation: number): Promise<boolean> {
     const held = await this.#take(operation, (row) => {
@@ -231,8 +232,9 @@ export class Operations {
   }
 
   /**
-   * The row of a store that may get a range or lose what it has of one, or why it may not. Another
-   * process may have removed a store that is open here, and its place may have other data by now.
+   * Returns the row of a store in which an operation may write, or the reason why it may not.
+   * Another process may have removed a store that is open here, and its location may have other
+   * data by now.
    */
   async #store(name: string): Promise<Versioned<StoreRow> | Refusal> {
     const { catalogue, members, timers } = this.#tools;
@@ -240,7 +242,7 @@ export class Operations {
     if (known === undefined) return 'no such store';
     try {
       const isSame = await answered(isMember(members, name), { store: name, timers });
-      return isSame ? known : 'another place';
+      return isSame ? known : 'location mismatch';
     } catch (error) {
       if (error instanceof StoreUnavailableError) return 'the store is away';
       throw error;

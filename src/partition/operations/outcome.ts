@@ -3,7 +3,10 @@ import type { Catalogue } from '../catalogue.js';
 import type { OperationRow } from '../rows.js';
 import type { MoveEnd } from './move.js';
 
-/** How an operation has ended that another process has ended; `another`: only that one knows. */
+/**
+ * Returns how an operation ended that another process has ended. `another`: only that process
+ * knows.
+ */
 export async function outcomeOf(
   catalogue: Catalogue,
   row: OperationRow,
@@ -11,7 +14,7 @@ export async function outcomeOf(
   switch (row.kind) {
     case 'split':
     case 'merge':
-      // Nobody can cancel one.
+      // Splits and merges cannot be cancelled.
       return 'done';
     case 'move': {
       const store = (await catalogue.range(row.range))?.row.store;

@@ -1,7 +1,7 @@
-/** Operations that are remembered with their ends or failures. */
+/** The number of operations whose ends or failures are remembered. */
 const endsMax = 1_000;
 
-/** Notes something of an operation, and forgets the oldest when there is too much. */
+/** Sets a value for an operation, and forgets the oldest one when there are too many. */
 export function remember<Value>(values: Map<number, Value>, operation: number, value: Value): void {
   values.set(operation, value);
   if (values.size <= endsMax) return;

@@ -20,8 +20,9 @@ export interface UnrepairedFinding {
 export type UnrepairedReason = Refusal | 'no repair' | 'served twice';
 
 /**
- * Deletes findings of `verify` that nobody reads: data of a range in a store that does not have it,
- * while another store serves them, and guards that serve nobody. Changes nothing else.
+ * Repairs findings of `verify` that are safe to delete: data of a range in a store that does not
+ * have the range, while another store serves it, and guards that do not serve. Changes nothing
+ * else.
  */
 export async function repair(
   { members, operations }: { readonly members: Members; readonly operations: Operations },
@@ -36,9 +37,9 @@ export async function repair(
       continue;
     }
     const { range, store } = finding;
-    const place = `${range} ${store}`;
-    const why = ends.has(place) ? ends.get(place) : await discard(members, operations, finding);
-    ends.set(place, why);
+    const found = `${range} ${store}`;
+    const why = ends.has(found) ? ends.get(found) : await discard(members, operations, finding);
+    ends.set(found, why);
     repairs.push(
       why === undefined ? { kind: 'repaired', finding } : { kind: 'left', finding, why },
     );

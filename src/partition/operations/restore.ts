@@ -32,8 +32,8 @@ export async function restore(
   held: Held,
   { pages, floor }: RestoreSource,
 ): Promise<void> {
-  const { range, place } = await closed(tools, held);
-  const { store, guard } = place;
+  const { range, guarded } = await closed(tools, held);
+  const { store, guard } = guarded;
   let isWhole = false;
   try {
     for await (const entries of pages) {
@@ -43,7 +43,7 @@ export async function restore(
     }
     isWhole = true;
   } finally {
-    if (!isWhole) await emptied(held, { range, place });
+    if (!isWhole) await emptied(held, { range, guarded });
     await serveAgain(tools, held, range);
   }
 }
@@ -56,8 +56,8 @@ export async function undoRestore(tools: OperationTools, held: Held): Promise<Mo
   await held.advance(held.row);
   // In another state nothing was restored yet, and the range may have other entries.
   if (guard?.row.state === 'incoming') {
-    const place = { store, guard: { key: guardKey(range.id), version: guard.version } };
-    await emptied(held, { range, place });
+    const guarded = { store, guard: { key: guardKey(range.id), version: guard.version } };
+    await emptied(held, { range, guarded });
   }
   await serveAgain(tools, held, range);
   return 'cancelled';
@@ -65,12 +65,12 @@ export async function undoRestore(tools: OperationTools, held: Held): Promise<Mo
 
 interface Closed {
   readonly range: RangeRow;
-  readonly place: GuardedStore;
+  readonly guarded: GuardedStore;
 }
 
 /** Deletes what was restored. */
-function emptied(held: Held, { range, place }: Closed): Promise<void> {
-  return held.guarded(deleteAll(place, dataOf(range), (keys) => held.afterDeletion(keys)));
+function emptied(held: Held, { range, guarded }: Closed): Promise<void> {
+  return held.guarded(deleteAll(guarded, dataOf(range), (keys) => held.afterDeletion(keys)));
 }
 
 /** Takes the range out of service, and checks that it is empty. */
@@ -92,8 +92,8 @@ async function closed(tools: OperationTools, held: Held): Promise<Closed> {
     throw new RangeNotEmptyError(range.id);
   }
   const incoming = await changeGuard(store, range, held, { before: guard, state: 'incoming' });
-  const place = { store, guard: { key: guardKey(range.id), version: incoming.version } };
-  return { range, place };
+  const guarded = { store, guard: { key: guardKey(range.id), version: incoming.version } };
+  return { range, guarded };
 }
 
 async function serveAgain(tools: OperationTools, held: Held, range: RangeRow): Promise<void> {

@@ -26,7 +26,7 @@ export interface OperationTools {
   readonly onStep?: (step: MoveStep) => void;
   /** Called with the bytes of keys and values that a copy has brought to its target. */
   readonly onCopied?: (bytes: number) => void;
-  /** Called with the number of keys that an operation has deleted, which were of no use. */
+  /** Called with the number of obsolete keys that an operation has deleted. */
   readonly onDeleted?: (keys: number) => void;
 }
 
@@ -47,17 +47,18 @@ export class TakenOverError extends Error {
 }
 
 /**
- * The store that this process has opened by the name of a target is no member of the key space any
- * more: another process has removed it and added another place by that name. Nothing was written.
+ * The store that this process has opened under the name of a target is no longer a member of the
+ * key space: another process has removed it and admitted another one under that name. Nothing was
+ * written.
  */
-export class AnotherPlaceError extends Error {
-  override readonly name = 'AnotherPlaceError';
+export class StoreLocationMismatchError extends Error {
+  override readonly name = 'StoreLocationMismatchError';
 
   constructor(operation: number, store: string) {
     super(
       `Operation ${operation} does not go on here: the store '${store}' was taken out and is at ` +
-        `another place now. Give this server that place: tabularium partition store add ${store} ` +
-        'PLACE.',
+        `another location now. Give this server that location: tabularium partition store add ${store} ` +
+        'LOCATION.',
     );
   }
 }
@@ -71,12 +72,12 @@ export class RangeNotEmptyError extends Error {
   }
 }
 
-/** An operation is over without what it was for. It is not tried again. */
+/** An operation has ended without its result. It is not tried again. */
 export abstract class GivenUpError extends Error {}
 
 /**
- * Clients write faster than a move copies, or while it cannot go on because of `failure`. The move
- * is cancelled.
+ * Clients write faster than a move copies, or more is written while it cannot go on because of
+ * `failure` than it may have to copy. The move is cancelled.
  */
 export class MoveTooSlowError extends GivenUpError {
   override readonly name = 'MoveTooSlowError';
@@ -106,8 +107,8 @@ export class BackupTooSlowError extends Error {
 }
 
 /**
- * A move is cancelled and its source serves, but the target keeps what was copied to it. Whoever
- * takes the operation over tries again to delete it.
+ * A move is cancelled and its source serves, but the target still has what was copied to it. The
+ * next process that takes the operation over tries again to delete that.
  */
 export class TargetNotEmptiedError extends Error {
   override readonly name = 'TargetNotEmptiedError';

@@ -8,16 +8,16 @@ import {
   moveNoteText,
   type MoveNote,
 } from '../../moves/move-note.js';
-import { openSource, openTarget } from '../../open-place.js';
-import { shownPlace, type MigrationPlace, type MigrationStore } from '../places.js';
+import { openSource, openTarget } from '../../open-location.js';
+import { shownLocation, type DataLocation, type MigrationStore } from '../data-location.js';
 
 // A source whose server ended during the last step of a move, and how to go on.
 
 interface Move {
   readonly source: Store;
   readonly target: MigrationStore;
-  readonly from: MigrationPlace;
-  readonly to: MigrationPlace;
+  readonly from: DataLocation;
+  readonly to: DataLocation;
 }
 
 /**
@@ -32,47 +32,49 @@ export async function assertMayMove({
 }: Move): Promise<MoveNote | undefined> {
   const note = await moveNoteOf(source);
   if (note === undefined) return undefined;
-  const place = shownPlace(to);
-  if (note.to !== place) {
-    throw new MigrationError(`${shownPlace(from)}: ${moveNoteText(note)} Nothing was changed.`);
+  const location = shownLocation(to);
+  if (note.to !== location) {
+    throw new MigrationError(`${shownLocation(from)}: ${moveNoteText(note)} Nothing was changed.`);
   }
   if (note.isOver || (await hasTakenOver(target))) {
     await noteMoved(source, to);
     throw new MigrationError(
-      `${place} has taken over already: servers may use it. Nothing was left to do.`,
+      `${location} has taken over already: servers may use it. Nothing was left to do.`,
     );
   }
   return note;
 }
 
 /** Notes in the source that its data have moved to the target. */
-export async function noteMoved(source: Store, to: MigrationPlace): Promise<void> {
-  const note = moveNotePut({ to: shownPlace(to), isOver: true });
+export async function noteMoved(source: Store, to: DataLocation): Promise<void> {
+  const note = moveNotePut({ to: shownLocation(to), isOver: true });
   await source.commit({ checks: [], puts: [note], deletes: [] });
 }
 
 /**
  * Makes a source usable again whose move was interrupted, when the target has not taken over.
- * Throws `MigrationError`, and the errors of opening a place.
+ * Throws `MigrationError`, and the errors of opening a location.
  */
-export async function takeBack(from: MigrationPlace, to: MigrationPlace): Promise<void> {
+export async function takeBack(from: DataLocation, to: DataLocation): Promise<void> {
   const source = await openSource(from);
   try {
     const note = await moveNoteOf(source);
     if (note === undefined) {
-      throw new MigrationError(`${shownPlace(from)} has its data: there is nothing to take back.`);
-    }
-    if (note.to !== shownPlace(to)) {
       throw new MigrationError(
-        `The data of ${shownPlace(from)} were to move to ${note.to}, not to ${shownPlace(to)}.`,
+        `${shownLocation(from)} has its data: there is nothing to take back.`,
+      );
+    }
+    if (note.to !== shownLocation(to)) {
+      throw new MigrationError(
+        `The data of ${shownLocation(from)} were to move to ${note.to}, not to ${shownLocation(to)}.`,
       );
     }
     const target = await openTarget(to);
     try {
       if (await hasTakenOver(target)) {
         throw new MigrationError(
-          `${shownPlace(to)} has taken over: what ${shownPlace(from)} has is old. The way back is a ` +
-            'migration from there to an empty place.',
+          `${shownLocation(to)} has taken over: what ${shownLocation(from)} has is old. The way back is a ` +
+            'migration from there to an empty location.',
         );
       }
     } finally {

@@ -23,14 +23,14 @@ import {
 import { MigrationError } from '../migration-error.js';
 import { assertMayMove, noteMoved } from './interrupted-move.js';
 import { comparedCopies } from '../../moves/differences.js';
-import { openSource, openTarget } from '../../open-place.js';
+import { openSource, openTarget } from '../../open-location.js';
 import {
   assertApart,
   contentDirectoryOf,
-  shownPlace,
-  type MigrationPlace,
+  shownLocation,
+  type DataLocation,
   type MigrationStore,
-} from '../places.js';
+} from '../data-location.js';
 
 /** The phases of a migration, in order. */
 export type MigrationPhase =
@@ -65,20 +65,20 @@ interface ContentSize {
 const filesAtOnce = 4;
 
 /**
- * Copies all data, versions included, from a place that no server uses into an empty one, and
+ * Copies all data, versions included, from a location that no server uses into an empty one, and
  * compares both. An interrupted copy continues when it is called again. The source keeps its data.
- * Throws `MigrationError`, and the errors of opening a place.
+ * Throws `MigrationError`, and the errors of opening a location.
  */
 export async function migrate(
-  from: MigrationPlace,
-  to: MigrationPlace,
+  from: DataLocation,
+  to: DataLocation,
   listener: MigrationListener,
 ): Promise<Migration> {
   assertApart(from, to);
   const source = await openSource(from);
   try {
     if (!(await hasEntries(source))) {
-      throw new MigrationError(`There are no data in ${shownPlace(from)}.`);
+      throw new MigrationError(`There are no data in ${shownLocation(from)}.`);
     }
     const target = await openTarget(to);
     try {
@@ -95,8 +95,8 @@ export async function migrate(
 }
 
 interface RunParts {
-  readonly from: MigrationPlace;
-  readonly to: MigrationPlace;
+  readonly from: DataLocation;
+  readonly to: DataLocation;
   readonly source: MigrationStore;
   readonly target: MigrationStore;
   readonly listener: MigrationListener;
@@ -187,7 +187,7 @@ class Run {
     if (source.hash === target.hash) return;
     const { from, to } = this.#parts;
     throw new MigrationError(
-      `${shownPlace(to)} is not what ${shownPlace(from)} is: it has ${target.entries} entries for ` +
+      `${shownLocation(to)} is not what ${shownLocation(from)} is: it has ${target.entries} entries for ` +
         `${source.entries}, with other keys, versions or values. Somebody wrote to one of them. ` +
         'Stop all servers, and begin again with an empty target.',
     );
@@ -200,7 +200,7 @@ class Run {
     const { from, source } = this.#parts;
     if ((await source.lastVersion()) === lastVersion) return;
     throw new MigrationError(
-      `${shownPlace(from)} was written to while it was copied. Stop its servers, and begin again ` +
+      `${shownLocation(from)} was written to while it was copied. Stop its servers, and begin again ` +
         'with an empty target.',
     );
   }

@@ -30,13 +30,13 @@ export class ExtentReplica {
     this.#onBytes = onBytes;
   }
 
-  /** `onBytes` is called with the bytes that were copied. Throws `ContentPlaceError`. */
+  /** `onBytes` is called with the bytes that were copied. Throws `ContentLocationError`. */
   static async open(
-    places: { readonly from: string; readonly to: string },
+    locations: { readonly from: string; readonly to: string },
     onBytes: (bytes: number) => void,
   ): Promise<ExtentReplica> {
-    const copies = await ExtentCopies.open(places.from, places.to);
-    return new ExtentReplica(copies, { ...places, onBytes });
+    const copies = await ExtentCopies.open(locations.from, locations.to);
+    return new ExtentReplica(copies, { ...locations, onBytes });
   }
 
   /**

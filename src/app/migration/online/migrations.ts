@@ -12,7 +12,12 @@ import {
 } from '../../../http/control/migration.js';
 import type { Logger } from '../../../http/exchange/logger.js';
 import type { Store } from '../../../kv/store.js';
-import { assertApart, shownPlace, type MigrationPlace, type MigrationStore } from '../places.js';
+import {
+  assertApart,
+  shownLocation,
+  type DataLocation,
+  type MigrationStore,
+} from '../data-location.js';
 import {
   MigrationCancelledError,
   OnlineMigration,
@@ -25,8 +30,8 @@ export interface MigrationsOptions {
   readonly content: Pick<ContentStore, 'retain'>;
   /** The data directory; undefined: the data are not in one. */
   readonly location: string | undefined;
-  /** Opens the data of the target; makes the place where it is absent. */
-  readonly openTarget: (place: MigrationPlace) => Promise<MigrationStore>;
+  /** Opens the data of the target; makes the location where it is absent. */
+  readonly openTarget: (location: DataLocation) => Promise<MigrationStore>;
   readonly clock: Clock;
   readonly timers: Timers;
   readonly logger: Logger;
@@ -67,12 +72,12 @@ export class Migrations implements MigrationControl {
           'migrate --from … --to ….',
       );
     }
-    const to = shownPlace(goal);
+    const to = shownLocation(goal);
     const { info } = this;
     if (info?.state === 'done') throw new MigrationRefusal(`The data are in ${info.to} already.`);
     if (info?.state === 'running' && info.to === to) return info;
     if (info?.state === 'running' || this.#isBeginning) {
-      throw new MigrationRefusal(`A migration to ${info?.to ?? 'a place'} runs already.`);
+      throw new MigrationRefusal(`A migration to ${info?.to ?? 'a location'} runs already.`);
     }
     this.#isBeginning = true;
     try {
@@ -83,7 +88,7 @@ export class Migrations implements MigrationControl {
         throw new MigrationRefusal('The server ends.');
       }
       // The target directory exists now, so its real path can be shown.
-      this.#info = { state: 'running', to: shownPlace(goal), phase: 'beginning', done: 0 };
+      this.#info = { state: 'running', to: shownLocation(goal), phase: 'beginning', done: 0 };
       this.#start({ store, location, goal, target });
       return this.#info;
     } catch (error) {
@@ -128,7 +133,7 @@ export class Migrations implements MigrationControl {
     const { signal } = stop;
     const listener = this.#listener();
     const from = { location };
-    logger.info('all data begin to move', { to: shownPlace(to) });
+    logger.info('all data begin to move', { to: shownLocation(to) });
     const parts = { source, content, from, to, target, clock, timers, listener, signal };
     const ended = this.#carryOut(new OnlineMigration(parts), target);
     this.#run = { stop, ended };

@@ -17,7 +17,7 @@ import { partitionPrefix } from '../../../kv/partition-prefix.js';
 import type { Entry, Store } from '../../../kv/store.js';
 import { copyStateKey, copyStateOf, isCopied, renewCopy } from '../../moves/copy-state.js';
 import { moveNoteOf } from '../../moves/move-note.js';
-import type { MigrationStore } from '../places.js';
+import type { MigrationStore } from '../data-location.js';
 import { OnlineMigration, type OnlineListener, type OnlinePhase } from './online-migration.js';
 import { WatchedStore, type WatchableStore } from '../../moves/watched-store.js';
 import { costly } from '../../../../test/support/run-length.js';
@@ -55,8 +55,11 @@ async function worldOf(
         progress: () => undefined,
         trouble: () => undefined,
       };
-      const places = { from: { location: join(folder, 'a') }, to: { location: join(folder, 'b') } };
-      const parts = { source, content, target, ...given, ...places, listener, signal };
+      const locations = {
+        from: { location: join(folder, 'a') },
+        to: { location: join(folder, 'b') },
+      };
+      const parts = { source, content, target, ...given, ...locations, listener, signal };
       return new OnlineMigration({ ...parts, clock, timers: holdingTimers }).run();
     },
   };
@@ -315,7 +318,7 @@ void describe('a migration of data that are served', () => {
     source.note();
     await assert.rejects(
       source.restoreSnapshot(),
-      /The data are moving to another place, so they cannot be set back/,
+      /The data are moving to another location, so they cannot be set back/,
     );
   });
 });

@@ -17,10 +17,10 @@ import { moveNoteKey, moveNotePut } from '../../moves/move-note.js';
 import { MovedError } from '../../moves/moved-error.js';
 import {
   contentDirectoryOf,
-  shownPlace,
-  type MigrationPlace,
+  shownLocation,
+  type DataLocation,
   type MigrationStore,
-} from '../places.js';
+} from '../data-location.js';
 import { ExtentReplica } from './extent-replica.js';
 import { stillDiffering } from '../../../kv/differences.js';
 import type { SizedKey } from '../../../kv/sized-keys.js';
@@ -49,8 +49,8 @@ export class MigrationCancelledError extends Error {
 export interface OnlineMigrationParts {
   readonly source: WatchedStore;
   readonly content: Pick<ContentStore, 'retain'>;
-  readonly from: MigrationPlace;
-  readonly to: MigrationPlace;
+  readonly from: DataLocation;
+  readonly to: DataLocation;
   readonly target: MigrationStore;
   readonly clock: Clock;
   readonly timers: Timers;
@@ -83,11 +83,11 @@ const pauseMillisMax = 5_000;
 const askAgainMs = 250;
 
 /**
- * Moves all data of a store to another place while they are served. Keys that are written meanwhile
- * are noted and copied again. In the end writes pause until no noted key is left, and then the
- * target takes over. Until then the source is complete, and no server accepts the target. Between
- * the note in the source and the answer of the target neither is served, so no acknowledged write
- * is lost and no outdated data are read.
+ * Moves all data of a store to another location while they are served. Keys that are written
+ * meanwhile are noted and copied again. In the end writes pause until no noted key is left, and
+ * then the target takes over. Until then the source is complete, and no server accepts the target.
+ * Between the note in the source and the answer of the target neither is served, so no acknowledged
+ * write is lost and no outdated data are read.
  */
 export class OnlineMigration {
   readonly #parts: OnlineMigrationParts;
@@ -99,7 +99,7 @@ export class OnlineMigration {
 
   constructor(parts: OnlineMigrationParts) {
     this.#parts = parts;
-    this.#shown = shownPlace(parts.to);
+    this.#shown = shownLocation(parts.to);
     this.#source = parts.source.inner;
   }
 
@@ -117,8 +117,8 @@ export class OnlineMigration {
     source.note();
     try {
       await this.#begin();
-      const places = { from: contentDirectoryOf(from), to: contentDirectoryOf(to) };
-      const brought = await ExtentReplica.open(places, (bytes) => listener.progress(bytes));
+      const locations = { from: contentDirectoryOf(from), to: contentDirectoryOf(to) };
+      const brought = await ExtentReplica.open(locations, (bytes) => listener.progress(bytes));
       await this.#copy(brought);
       await this.#catchUp(brought);
       return await this.#end(brought, await this.#compare(brought));
@@ -187,7 +187,7 @@ export class OnlineMigration {
       const found = await this.#source.getMany(some);
       const entries = found.filter((entry): entry is Entry => entry !== undefined);
       await brought.bring(entries);
-      const deletes = some.filter((_, place) => found[place] === undefined);
+      const deletes = some.filter((_, index) => found[index] === undefined);
       await target.ingest({ entries, deletes, floor: 0 });
     }
     return keys.length;
@@ -259,7 +259,7 @@ export class OnlineMigration {
     const differing = await stillDiffering(this.#source, target, suspects);
     if (differing.length > 0) {
       throw new MigrationError(
-        `${this.#shown} is not what ${shownPlace(from)} is: ${differing.length} keys differ that ` +
+        `${this.#shown} is not what ${shownLocation(from)} is: ${differing.length} keys differ that ` +
           'must not. Nothing has moved. Did somebody else write to the target? Begin again with an ' +
           'empty one.',
       );
@@ -332,7 +332,7 @@ function tooFast(target: string): MigrationError {
 function unknownEnd(target: string, cause: unknown): MigrationError {
   return new MigrationError(
     `Nobody knows whether ${target} has taken over (${messageOf(cause)}). No server serves the data ` +
-      'before that is known: tabularium migrate --from this directory --to that place.',
+      'before that is known: tabularium migrate --from this directory --to that location.',
     { cause },
   );
 }

@@ -12,7 +12,7 @@ import { createServer, type TabulariumServer } from '../../server.js';
 import { takeBack } from '../offline/interrupted-move.js';
 import { migrate } from '../offline/migrate.js';
 import { moveNotePut } from '../../moves/move-note.js';
-import { shownPlace } from '../places.js';
+import { shownLocation } from '../data-location.js';
 import { costly } from '../../../../test/support/run-length.js';
 
 const silent = { begin: () => undefined, progress: () => undefined };
@@ -91,7 +91,7 @@ void describe('a server whose data move while it serves', () => {
     assert.equal(await writing, 503);
     await assert.rejects(people.getEntity('a', 'before'), {
       statusCode: 503,
-      message: /in another place by now\. Connect to the servers that have them/,
+      message: /in another location by now\. Connect to the servers that have them/,
     });
     const health = await fetch(new URL('/healthz', first.tableEndpoint));
     assert.deepEqual(await health.json(), { status: 'unavailable', reason: 'moved' });
@@ -149,7 +149,7 @@ void describe('a server whose data move while it serves', () => {
       await server.close();
       const note = async (): Promise<void> => {
         const store = await openLmdbStore({ directory: from.location, clock: systemClock });
-        const put = moveNotePut({ to: shownPlace(to), isOver: false });
+        const put = moveNotePut({ to: shownLocation(to), isOver: false });
         await store.commit({ checks: [], puts: [put], deletes: [] });
         await store.close();
       };

@@ -5,24 +5,30 @@ import type { ServedStore } from '../../kv/served-store.js';
 import type { ServerOptions } from '../options/table.js';
 import { MigrationError } from './migration-error.js';
 
-/** A place of data: a data directory, or a database with a directory for the content of blobs. */
-export type MigrationPlace = Pick<ServerOptions, 'location' | 'postgresUrl' | 'postgresSchema'>;
+/**
+ * A location of data: a data directory, or a database with a directory for the content of blobs.
+ */
+export type DataLocation = Pick<ServerOptions, 'location' | 'postgresUrl' | 'postgresSchema'>;
 
-/** The text that people read and that identifies the place. */
-export function shownPlace({ location = '', postgresUrl, postgresSchema }: MigrationPlace): string {
+/** The text that people read and that identifies the location. */
+export function shownLocation({
+  location = '',
+  postgresUrl,
+  postgresSchema,
+}: DataLocation): string {
   if (postgresUrl === undefined) return realPath(location);
   return `${shownAddress(postgresUrl)}, schema ${postgresSchema ?? 'tabularium'}`;
 }
 
 /** The directory with the content of blobs. */
-export function contentDirectoryOf({ location = '' }: MigrationPlace): string {
+export function contentDirectoryOf({ location = '' }: DataLocation): string {
   return realPath(location);
 }
 
-/** Throws `MigrationError` for places that are the same, or keep content in the same files. */
-export function assertApart(from: MigrationPlace, to: MigrationPlace): void {
-  if (shownPlace(from) === shownPlace(to)) {
-    throw new MigrationError(`Source and target are the same: ${shownPlace(from)}.`);
+/** Throws `MigrationError` for locations that are the same, or keep content in the same files. */
+export function assertApart(from: DataLocation, to: DataLocation): void {
+  if (shownLocation(from) === shownLocation(to)) {
+    throw new MigrationError(`Source and target are the same: ${shownLocation(from)}.`);
   }
   const directory = contentDirectoryOf(to);
   if (directory !== contentDirectoryOf(from)) return;

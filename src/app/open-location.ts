@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { canBeMember } from '../kv/member-store.js';
 import type { ServedStore } from '../kv/served-store.js';
 import { MigrationError } from './migration/migration-error.js';
-import type { MigrationPlace, MigrationStore } from './migration/places.js';
+import type { DataLocation, MigrationStore } from './migration/data-location.js';
 import { openEngine, type Sharing } from './open-engine.js';
 import { assertAlone } from './open-partitions.js';
 import { settingsOf } from './settings.js';
@@ -12,26 +12,26 @@ import { settingsOf } from './settings.js';
 const dataFile = 'data.mdb';
 
 /**
- * Opens the data of a place that nobody else uses; a data directory is locked. Throws
+ * Opens the data of a location that nobody else uses; a data directory is locked. Throws
  * `MigrationError`, `DataDirectoryError` or `DatabaseError`.
  */
-export async function openSource(place: MigrationPlace): Promise<MigrationStore> {
-  const { location = '', postgresUrl } = place;
-  if (postgresUrl !== undefined) return openWhole(place, 'join');
+export async function openSource(source: DataLocation): Promise<MigrationStore> {
+  const { location = '', postgresUrl } = source;
+  if (postgresUrl !== undefined) return openWhole(source, 'join');
   if (statSync(join(location, dataFile), { throwIfNoEntry: false }) === undefined) {
     throw new MigrationError(`There are no data in ${location}: it has no ${dataFile}.`);
   }
-  return openWhole(place, 'exclusive');
+  return openWhole(source, 'exclusive');
 }
 
-/** As `openSource`; makes the place where it is absent. */
-export async function openTarget(place: MigrationPlace): Promise<MigrationStore> {
-  return openWhole(place, 'exclusive');
+/** As `openSource`; makes the location where it is absent. */
+export async function openTarget(target: DataLocation): Promise<MigrationStore> {
+  return openWhole(target, 'exclusive');
 }
 
-/** Opens data that are in one place alone. */
-async function openWhole(place: MigrationPlace, sharing: Sharing): Promise<MigrationStore> {
-  const settings = settingsFor(place);
+/** Opens data that are in one location alone. */
+async function openWhole(data: DataLocation, sharing: Sharing): Promise<MigrationStore> {
+  const settings = settingsFor(data);
   const store = memberOf(await openEngine(settings, sharing));
   await assertAlone(store, settings.storage).catch(async (error: unknown) => {
     await store.close();
@@ -40,9 +40,9 @@ async function openWhole(place: MigrationPlace, sharing: Sharing): Promise<Migra
   return store;
 }
 
-function settingsFor(place: MigrationPlace) {
+function settingsFor(data: DataLocation) {
   // Entries go to the data file at once: their pages are large.
-  return settingsOf({ ...place, ...(place.postgresUrl === undefined && { journal: 'off' }) });
+  return settingsOf({ ...data, ...(data.postgresUrl === undefined && { journal: 'off' }) });
 }
 
 function memberOf(store: ServedStore): MigrationStore {

@@ -7,34 +7,38 @@ import type { MoveRow, OperationRow } from '../rows.js';
 import { isTooFarBehind } from './catching-up.js';
 import { readGuard } from './held-operation.js';
 import { stepsBeforeSwitch } from './move.js';
-import { AnotherPlaceError, type OperationTools } from './tools.js';
+import { StoreLocationMismatchError, type OperationTools } from './tools.js';
 
 /**
- * Why this process cannot carry an operation on: it has not opened a store of it, or has it at
- * another place. Such a process must not take the operation over again and again, because it would
- * keep off the one that has the stores. Undefined when it can, and when it cannot finish a move but
- * can let its source go on. A store that does not answer for now, or is silent, is no lack. Reads
- * only.
+ * Returns an error when this process cannot carry an operation on, because it has not opened one of
+ * its stores or has opened another one under that name. Such a process must not take the operation
+ * over again and again, because it would keep off a process that has the stores.
+ *
+ * Returns undefined when it can carry the operation on, and when it cannot finish a move but can
+ * make its source serve again. A store that is open here but does not answer is not missing. Only
+ * reads.
  */
-export async function lackOf(
+export async function missingMember(
   tools: OperationTools,
   row: OperationRow,
-): Promise<StoreNotOpenError | AnotherPlaceError | undefined> {
+): Promise<StoreNotOpenError | StoreLocationMismatchError | undefined> {
   for (const name of await storesOf(tools, row)) {
-    // What concerns a store that was taken out as lost ends without it.
+    // An operation that concerns a lost store ends without that store.
     if ((await tools.catalogue.lostStore(name)) !== undefined) continue;
     // Calls wait for the source, and a target that is silent must not keep them waiting.
     const isTarget = row.kind === 'move' && name === row.target;
     if (isTarget && (await sourceWaits(tools, row))) return undefined;
-    const lack = await lackOfStore(tools, row.id, name);
-    if (lack !== undefined) return lack;
+    const missing = await missingStore(tools, row.id, name);
+    if (missing !== undefined) return missing;
   }
   return undefined;
 }
 
-/** Whether an error says that this process lacks a store of an operation. */
-export function isLack(error: unknown): error is StoreNotOpenError | AnotherPlaceError {
-  return error instanceof StoreNotOpenError || error instanceof AnotherPlaceError;
+/** Whether an error says that a store of an operation is missing here. */
+export function isMissingMember(
+  error: unknown,
+): error is StoreNotOpenError | StoreLocationMismatchError {
+  return error instanceof StoreNotOpenError || error instanceof StoreLocationMismatchError;
 }
 
 /** The stores that the next step of an operation needs, the source of a move first. */
@@ -50,14 +54,14 @@ async function storesOf(
   return range === undefined ? [] : [range.row.store];
 }
 
-async function lackOfStore(
+async function missingStore(
   { members, timers }: OperationTools,
   operation: number,
   name: string,
-): Promise<StoreNotOpenError | AnotherPlaceError | undefined> {
+): Promise<StoreNotOpenError | StoreLocationMismatchError | undefined> {
   try {
     const isSame = await answered(isMember(members, name), { store: name, timers });
-    return isSame ? undefined : new AnotherPlaceError(operation, name);
+    return isSame ? undefined : new StoreLocationMismatchError(operation, name);
   } catch (error) {
     if (error instanceof StoreNotOpenError) return error;
     if (error instanceof StoreUnavailableError) return undefined;
@@ -66,14 +70,14 @@ async function lackOfStore(
 }
 
 /**
- * Whether whoever takes a move over has something to do at its source alone: to end a pause, to
- * cancel what writes are too fast for, or to let the source of a cancelled move serve.
+ * Whether a process that takes a move over has work to do at its source alone: to end a pause, to
+ * cancel a move that falls behind, or to make the source of a cancelled move serve.
  */
 async function sourceWaits(
   tools: OperationTools,
   { range, source, step }: MoveRow,
 ): Promise<boolean> {
-  // After the switch calls wait for the target, and a repair makes nobody wait.
+  // After the switch, calls wait for the target. Nobody waits for a repair.
   if (step !== 'cancel' && !stepsBeforeSwitch.has(step)) return false;
   const store = tools.members.named(source);
   const { timers } = tools;
