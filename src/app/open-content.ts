@@ -8,6 +8,8 @@ import { unreachableContent } from '../content/unreachable-content.js';
 import { ContentLocationError } from '../content/errors.js';
 import { openFileContent, type CommitsAtEnd, type FileContent } from '../content/files/content.js';
 import { contentDirectory } from '../content/files/content-directory.js';
+import type { ContentFiles } from '../content/files/content-files.js';
+import { heldSessions, releaseHeld } from '../content/files/sessions.js';
 import { openMemoryContent } from '../content/memory/content.js';
 import { DataDirectoryError } from '../engines/lmdb/directory/data-directory-error.js';
 import { startError } from '../engines/lmdb/disk-error.js';
@@ -15,8 +17,8 @@ import type { Logger } from '../http/exchange/logger.js';
 import { canBeMember } from '../kv/member-store.js';
 import type { ServedStore } from '../kv/served-store.js';
 import type { Store } from '../kv/store.js';
-import { areCommitsCertain } from './certain-commits.js';
-import type { ServerSettings } from './settings.js';
+import { areCommitsCertain, refusesLoss } from './certain-commits.js';
+import type { PostgresChoice, ServerSettings } from './settings.js';
 import { homeOf } from './open-partitions.js';
 import { closeContent } from './shared-content/close-content.js';
 import { locationOfContent } from './shared-content/content-location.js';
@@ -62,7 +64,7 @@ export async function openContent(
   }
   const { directory } = storage;
   try {
-    if (storage.kind === 'postgres') return await openShared(settings, store, directory);
+    if (storage.kind === 'postgres') return await openShared(settings, store, storage);
     const content = await openFileContent({ directory, clock, timers, randomness });
     return lasting({ content, store, end: (commits) => endSession(content, commits, logger) });
   } catch (error) {
@@ -76,7 +78,7 @@ export async function openContent(
 async function openShared(
   settings: ContentSettings,
   store: ServedStore,
-  directory: string,
+  { directory, onLostCommits }: PostgresChoice,
 ): Promise<OpenContent> {
   const { clock, timers, randomness, logger } = settings;
   const keySpace = store;
@@ -94,8 +96,40 @@ async function openShared(
     return lasting({ content, store, end: () => content.close() }, true);
   }
   const isCertain = () => areCommitsCertain(store);
-  const shared = { store: home, keySpace, isCertain, files, shown };
+  const held = { refusesLoss: () => refusesLoss(store) };
+  const shared = { store: home, keySpace, isCertain, ...held, files, shown };
+  await settleHeld(files, onLostCommits, logger);
   return SharedContent.open({ ...shared, clock, timers, randomness, logger });
+}
+
+/**
+ * A start that accepts lost commits is the decision of a person that the bytes which they had named
+ * are not needed, or are named again.
+ */
+async function settleHeld(
+  files: ContentFiles,
+  onLostCommits: 'refuse' | 'accept',
+  logger: Logger,
+): Promise<void> {
+  const sessions = (await heldSessions(files)).length;
+  if (sessions === 0) return;
+  switch (onLostCommits) {
+    case 'accept':
+      await releaseHeld(files);
+      logger.info('bytes of blobs were kept for lost commits: sweeps free those not named', {
+        sessions,
+      });
+      return;
+    case 'refuse':
+      logger.warn(
+        'bytes of blobs are kept for lost commits: start once with --on-lost-commits accept when ' +
+          'these are restored or not needed',
+        { sessions },
+      );
+      return;
+    default:
+      unreachable(onLostCommits);
+  }
 }
 
 function endSession(content: FileContent, commits: CommitsAtEnd, logger: Logger): Promise<void> {

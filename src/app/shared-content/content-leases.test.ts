@@ -6,7 +6,12 @@ import { manualClock } from '../../base/clock.js';
 import { openMemoryStore, type MemoryStore } from '../../engines/memory/store.js';
 import { ContentLeases } from './content-leases.js';
 
-const silent = { isCertain: () => true, onLost: () => undefined, onTrouble: () => undefined };
+const silent = {
+  isCertain: () => true,
+  onLost: () => undefined,
+  onTrouble: () => undefined,
+  holdIfLost: () => Promise.resolve(),
+};
 
 void it('renews no lease that ends during a renewal', async () => {
   const clock = manualClock();

@@ -29,6 +29,11 @@ export interface ContentLeasesOptions {
   readonly onLost: () => void;
   /** Called with the error when a renewal fails, and with undefined when one succeeds again. */
   readonly onTrouble: (error: unknown) => void;
+  /**
+   * Called after each failed renewal, and after an end of the session that failed: holds it when
+   * the store refuses commits because acknowledged ones are lost. Never rejects.
+   */
+  readonly holdIfLost: () => Promise<void>;
 }
 
 /** What this process has observed of the lease of another session. */
@@ -158,8 +163,11 @@ class Renewal {
     this.#timer?.close();
     if (this.#isOver) return true;
     this.#isOver = true;
-    if (this.#isFailing) return false;
-    const { store, isCertain, onTrouble } = this.#options;
+    const { store, isCertain, onTrouble, holdIfLost } = this.#options;
+    if (this.#isFailing) {
+      await holdIfLost();
+      return false;
+    }
     const deletes = [leaseKey(this.#token), sessionKey(this.#token)];
     try {
       await store.fence({ checks: [], puts: [], deletes });
@@ -167,6 +175,7 @@ class Renewal {
       return isCertain();
     } catch (error) {
       onTrouble(error);
+      await holdIfLost();
       return false;
     }
   }
@@ -181,7 +190,7 @@ class Renewal {
   };
 
   async #renew(): Promise<void> {
-    const { store, shown, onLost, onTrouble } = this.#options;
+    const { store, shown, onLost, onTrouble, holdIfLost } = this.#options;
     const key = leaseKey(this.#token);
     try {
       const result = await store.commit({
@@ -201,6 +210,7 @@ class Renewal {
     } catch (error) {
       if (!this.#isFailing) onTrouble(error);
       this.#isFailing = true;
+      await holdIfLost();
     }
   }
 }

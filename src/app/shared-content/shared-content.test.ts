@@ -9,9 +9,10 @@ import { manualClock } from '../../base/clock.js';
 import { systemRandomness } from '../../base/randomness.js';
 import { ContentSessionLostError } from '../../content/errors.js';
 import { contentDirectory } from '../../content/files/content-directory.js';
+import { heldSessions, releaseHeld } from '../../content/files/sessions.js';
 import { openMemoryStore, type MemoryStore } from '../../engines/memory/store.js';
 import { silentLogger } from '../../http/exchange/logger.js';
-import { GuardError, StoreUnavailableError } from '../../kv/errors.js';
+import { GuardError, StoreUnavailableError, StoreWriteError } from '../../kv/errors.js';
 import { partitionPrefix } from '../../kv/partition-prefix.js';
 import { SharedContent } from './shared-content.js';
 
@@ -27,7 +28,12 @@ async function world(t: TestContext) {
 }
 
 /** A server of a machine of its own, with its own clock. */
-async function server(directory: string, store: MemoryStore, isCertain = () => true) {
+async function server(
+  directory: string,
+  store: MemoryStore,
+  isCertain = () => true,
+  refusesLoss = () => false,
+) {
   const { files } = await contentDirectory(directory);
   const clock = manualClock();
   const timers = manualTimers();
@@ -35,6 +41,7 @@ async function server(directory: string, store: MemoryStore, isCertain = () => t
     store,
     keySpace: store,
     isCertain,
+    refusesLoss,
     files,
     shown: 'a server',
     clock,
@@ -88,6 +95,18 @@ function awayable(store: MemoryStore, away: { readonly is: boolean }): MemorySto
   });
 }
 
+/** A store that takes no commits for one server, because it has lost some. */
+function refusing(store: MemoryStore, lost: { readonly is: boolean }): MemoryStore {
+  return new Proxy(store, {
+    get(target, name) {
+      const member: unknown = Reflect.get(target, name);
+      if (typeof member !== 'function') return member;
+      if (!lost.is || (name !== 'commit' && name !== 'fence')) return member.bind(target);
+      return () => Promise.reject(new StoreWriteError('Commits are lost.'));
+    },
+  });
+}
+
 /** A store that does something before each fence. */
 function withFencesAfter(store: MemoryStore, before: () => void): MemoryStore {
   return new Proxy(store, {
@@ -108,6 +127,11 @@ async function keysOf(store: MemoryStore): Promise<readonly string[]> {
 async function* once(bytes: Buffer): AsyncGenerator<Buffer, void, void> {
   await nextTurn();
   yield bytes;
+}
+
+async function untilHeld(directory: string): Promise<void> {
+  const { files } = await contentDirectory(directory);
+  while ((await heldSessions(files)).length === 0) await nextTurn();
 }
 
 async function settled(): Promise<void> {
@@ -204,6 +228,87 @@ void describe('content that servers of several machines share', () => {
     await living.shared.end('known');
     assert.deepEqual(await readdir(join(directory, 'content', 'sessions')), []);
     assert.deepEqual(await keysOf(store), []);
+  });
+
+  void it('is kept for a server that refuses commits because some are lost, until a person decides', async (t) => {
+    const { directory, store } = await world(t);
+    const lost = { is: false };
+    const [refuses, living] = [
+      await server(
+        directory,
+        refusing(store, lost),
+        () => !lost.is,
+        () => lost.is,
+      ),
+      await server(directory, store),
+    ];
+    await refuses.putNamed();
+    const sweep = async () => {
+      let deleted = 0;
+      for (let look = 0; look < 9; look += 1) deleted += await living.sweepAfter(5);
+      return deleted;
+    };
+    lost.is = true;
+    await refuses.live(5);
+    await untilHeld(directory);
+    assert.equal(await sweep(), 0, 'it goes on, and is silent');
+    await refuses.shared.end('unknown');
+    assert.equal(await sweep(), 0, 'it has ended');
+    const { files } = await contentDirectory(directory);
+    assert.equal((await heldSessions(files)).length, 1);
+    await releaseHeld(files);
+    assert.equal(await sweep(), 1, 'what was lost is not needed');
+    await living.shared.end('known');
+    assert.deepEqual(await readdir(join(directory, 'content', 'sessions')), []);
+    assert.deepEqual(await keysOf(store), []);
+  });
+
+  void it('is kept as well when the loss is found by the end of the session, or by nobody before', async (t) => {
+    for (const isFound of ['by its end', 'while the store was away'] as const) {
+      const { directory, store } = await world(t);
+      const [away, lost] = [{ is: false }, { is: false }];
+      const ending = await server(
+        directory,
+        refusing(awayable(store, away), lost),
+        () => !lost.is,
+        () => lost.is,
+      );
+      const living = await server(directory, store);
+      await ending.putNamed();
+      away.is = isFound === 'while the store was away';
+      await ending.live(5);
+      away.is = false;
+      lost.is = true;
+      await ending.shared.end('unknown');
+      let deleted = 0;
+      for (let look = 0; look < 9; look += 1) deleted += await living.sweepAfter(5);
+      assert.equal(deleted, 0, isFound);
+      await living.shared.end('known');
+    }
+  });
+
+  void it('is kept by a pass of the sweep that goes on when its server finds the loss', async (t) => {
+    const { directory, store } = await world(t);
+    const lost = { is: false };
+    const [refuses, living] = [
+      await server(
+        directory,
+        refusing(store, lost),
+        () => !lost.is,
+        () => lost.is,
+      ),
+      await server(directory, store),
+    ];
+    await Promise.all(Array.from({ length: 130 }, () => refuses.putNamed()));
+    let deleted = 0;
+    while (deleted === 0) deleted = await living.sweepAfter(5);
+    lost.is = true;
+    await refuses.live(0);
+    await untilHeld(directory);
+    for (let look = 0; look < 9; look += 1) deleted += await living.sweepAfter(0);
+    assert.equal(deleted, 64);
+    await refuses.shared.end('unknown');
+    await living.shared.end('known');
   });
 
   void it('is stored in another session when somebody has removed the file of the first', async (t) => {

@@ -18,6 +18,8 @@ export interface SharedContentOptions {
   readonly keySpace: GuardedStore;
   /** Whether what the key space has told of its commits holds. */
   readonly isCertain: () => boolean;
+  /** Whether the key space refuses commits because acknowledged ones are lost. */
+  readonly refusesLoss: () => boolean;
   readonly files: ContentFiles;
   /** A name of the sessions' process that people can read. */
   readonly shown: string;
@@ -126,7 +128,7 @@ export class SharedContent {
 }
 
 async function begin(options: SharedContentOptions, onLost: () => void): Promise<Session> {
-  const { store, keySpace, isCertain, files, shown } = options;
+  const { store, keySpace, isCertain, refusesLoss, files, shown } = options;
   const { clock, timers, randomness, logger } = options;
   const onTrouble = (error: unknown): void => {
     if (error === undefined)
@@ -140,6 +142,17 @@ async function begin(options: SharedContentOptions, onLost: () => void): Promise
     isLost = true;
     onLost();
   };
+  const opened: { content?: FileContent } = {};
+  const holdIfLost = async (): Promise<void> => {
+    if (!refusesLoss()) return;
+    try {
+      await opened.content?.hold();
+    } catch (error) {
+      logger.error('the bytes of blobs whose commits are lost cannot be kept from the sweep', {
+        error,
+      });
+    }
+  };
   const liveness = new ContentLeases({
     store,
     clock,
@@ -148,9 +161,11 @@ async function begin(options: SharedContentOptions, onLost: () => void): Promise
     isCertain,
     onLost: lose,
     onTrouble,
+    holdIfLost,
   });
   const given = { clock, timers, randomness, onSessionLost: lose };
   const content = await openContentIn({ files, liveness }, given);
+  opened.content = content;
   return {
     content,
     store: writtenBySession(keySpace, liveness.guard),

@@ -86,6 +86,12 @@ export type CommitsAtEnd = 'known' | 'unknown' | 'under-way';
 
 /** Content in files; see docs/internals/content-store.md. */
 export interface FileContent extends ContentStore {
+  /**
+   * Keeps the sweeps of all processes from the extents of this session, also after its end. For
+   * one whose acknowledged commits are lost, when a person is to decide what becomes of the bytes
+   * that they had named. Durable when it resolves. Idempotent.
+   */
+  hold(): Promise<void>;
   /** How many extents of this session wait for their commits, or are left to the sweep. */
   readonly waiting: number;
   /**
@@ -236,6 +242,10 @@ class OpenFileContent implements FileContent {
 
   sweepOrphans(options: SweepOptions): Promise<SweepStep> {
     return this.#calls.run(() => this.#sweep.step(options));
+  }
+
+  hold(): Promise<void> {
+    return this.#sessions.hold();
   }
 
   async *scrub(): AsyncGenerator<ScrubStep, void, void> {

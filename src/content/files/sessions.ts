@@ -16,6 +16,8 @@ const openEnding = '.open';
 /** The session has died, and its extents are suspects. */
 const leftEnding = '.left';
 const unfinishedEnding = '.new';
+/** Beside the file of a session: its extents are no suspects, whether it lives or has died. */
+const heldEnding = '.held';
 const recordBytesMax = 256 * 1024;
 /** A record with this many numbers has fewer bytes than `recordBytesMax`. */
 const waitingNumbersMax = 10_000;
@@ -152,14 +154,32 @@ export class Sessions {
     }
   }
 
-  /** The dead sessions (`left`), whose extents are suspects, and those that live. */
+  /**
+   * From now on the extents of this session are no suspects, also after it has died, until
+   * `releaseHeld`. Durable when it resolves. Idempotent.
+   */
+  async hold(): Promise<void> {
+    try {
+      await (await this.#files.create(heldFile(this.own))).close();
+    } catch (error) {
+      if (codeOf(error) !== 'EEXIST') throw error;
+    }
+    await this.#files.syncFolder(sessionsFolder);
+  }
+
+  isHeld(session: string): boolean {
+    return this.#files.isThere(heldFile(session));
+  }
+
+  /** The dead sessions (`left`), whose extents are suspects, and those that live or are held. */
   async look(): Promise<{ readonly left: readonly string[]; readonly live: ReadonlySet<string> }> {
     const left: string[] = [];
-    const live = new Set([this.own]);
-    for (const name of await this.#files.list(sessionsFolder)) {
+    const names = await this.#files.list(sessionsFolder);
+    const live = new Set([this.own, ...heldAmong(names)]);
+    for (const name of names) {
       const ending = name.endsWith(openEnding) ? openEnding : leftEnding;
       const session = name.slice(0, -ending.length);
-      if (session === this.own || !isSession(session) || !name.endsWith(ending)) continue;
+      if (live.has(session) || !isSession(session) || !name.endsWith(ending)) continue;
       const state = ending === leftEnding ? 'left' : await this.#claim(session);
       if (state === 'left') left.push(session);
       if (state === 'live') live.add(session);
@@ -244,6 +264,27 @@ export class Sessions {
       throw error;
     }
   }
+}
+
+/** The sessions that are held; see `Sessions.hold`. */
+export async function heldSessions(files: ContentFiles): Promise<readonly string[]> {
+  return heldAmong(await files.list(sessionsFolder));
+}
+
+/** Sessions that were held are so no more: what the dead ones have left are suspects. */
+export async function releaseHeld(files: ContentFiles): Promise<void> {
+  for (const session of await heldSessions(files)) await files.remove(heldFile(session));
+  await files.syncFolder(sessionsFolder);
+}
+
+function heldFile(session: string): string {
+  return `${sessionsFolder}/${session}${heldEnding}`;
+}
+
+function heldAmong(names: readonly string[]): readonly string[] {
+  return names
+    .filter((name) => name.endsWith(heldEnding))
+    .map((name) => name.slice(0, -heldEnding.length));
 }
 
 /** The state of a session by its file. A dead one is open until its death is noticed. */

@@ -104,7 +104,7 @@ export class Suspects {
       const waiting = await this.#sessions.waitingIn(session);
       if (waiting === undefined) yield* this.#ofSession(session);
       else yield* this.#ofSession(session, among(waiting));
-      await this.#sessions.settle(session);
+      if (!this.#sessions.isHeld(session)) await this.#sessions.settle(session);
     }
     const all = this.#all;
     if (all !== undefined) {
@@ -155,6 +155,8 @@ export class Suspects {
       if (!isOwn) await this.#syncs.folder(path);
       const places = found.filter(({ number }) => isIn(number));
       for (let at = 0; at < places.length; at += sweepSliceExtents) {
+        // Its process may have found only now that commits are lost.
+        if (this.#sessions.isHeld(session)) return;
         yield { places: places.slice(at, at + sweepSliceExtents), settle: () => undefined };
       }
       if (!isOwn && places.length === 0) await this.#files.removeFolder(path);
