@@ -1,4 +1,11 @@
-import { bytesAt, roomBytes, crc64Program, stride, type Crc64Program } from './crc64-program.js';
+import {
+  bytesAt,
+  crc64Program,
+  foldedMin,
+  roomBytes,
+  stride,
+  type Crc64Program,
+} from './crc64-program.js';
 
 // CRC-64/NVME (blob-service §11.4): reflected, all ones before and after.
 
@@ -41,11 +48,12 @@ export class Crc64 {
   #sum = -1n;
 
   update(bytes: Uint8Array): this {
-    const { memory, sum } = programWithTables();
+    const { memory, sum, fold } = programWithTables();
     for (let at = 0; at < bytes.length; at += roomBytes) {
       const part = bytes.subarray(at, at + roomBytes);
       memory.set(part, bytesAt);
-      this.#sum = sum(this.#sum, bytesAt, bytesAt + part.length);
+      const take = part.length < foldedMin ? sum : fold;
+      this.#sum = take(this.#sum, bytesAt, bytesAt + part.length);
     }
     return this;
   }
