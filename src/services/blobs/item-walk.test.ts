@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import * as fc from 'fast-check';
+import { byUnits, namePiece, namesOf } from '../../../test/support/blob-names.js';
 import { byLength } from '../../../test/support/run-length.js';
 import { manualClock } from '../../base/clock.js';
 import { openMemoryStore } from '../../engines/memory/store.js';
@@ -74,48 +75,11 @@ const selectionOf = (
 const world = worldOf(text(1));
 const selection = selectionOf(text(0), text(1));
 
-/** The limits of a name, in UTF-16 code units and in parts between slashes (blob-service §5.2). */
-const longestName = 1024;
-const segmentsOfName = 254;
-
-/** Both sides of each place where UTF-8 or UTF-16 needs more of its units, marks, and slashes. */
-const edgeCodes = [
-  0, 1, 0x20, 0x25, 0x2e, 0x2f, 0x65, 0x7f, 0x80, 0xe9, 0x301, 0x7ff, 0x800, 0xd7ff, 0xe000, 0xffff,
-  0x10000, 0x10ffff,
-];
-const edges = fc.constantFrom(...edgeCodes).map((code) => String.fromCodePoint(code));
-/** Text of any code points. Surrogates come in pairs: others have no place in a URL. */
-const piece = fc.oneof(
-  edges,
-  fc.string({ unit: 'binary', minLength: 1, maxLength: 3 }),
-  fc.string({ unit: 'grapheme', minLength: 1, maxLength: 3 }),
-);
-
-/** The longest beginning of a text that is a legal name. */
-function legalName(text: string): string {
-  const segments = text.replaceAll('\\', '/').split('/').slice(0, segmentsOfName);
-  return wellFormed(segments.join('/').slice(0, longestName));
-}
-
-/** Without the half of a pair of surrogates that a cut has left at the end. */
-function wellFormed(text: string): string {
-  return text.replace(/[\ud800-\udbff]$/, '');
-}
-
 /** A container with legal names that have parts in common, up to the longest, and a selection. */
-const anyNames = fc.array(piece, { minLength: 1, maxLength: 6 }).chain((pieces) => {
+const anyNames = fc.array(namePiece, { minLength: 1, maxLength: 6 }).chain((pieces) => {
   const some = fc.constantFrom(...pieces);
-  const short = fc.array(some, { minLength: 1, maxLength: 4 }).map((parts) => parts.join(''));
-  const long = fc.tuple(some, fc.integer({ min: 0, max: longestName }), short);
-  const name = fc
-    .oneof(
-      { weight: 4, arbitrary: short },
-      { weight: 1, arbitrary: long.map(([part, times, end]) => part.repeat(times) + end) },
-      { weight: 1, arbitrary: fc.string({ unit: 'binary', minLength: 1, size: 'large' }) },
-    )
-    .map(legalName);
-  const cut = fc.tuple(name, fc.nat(longestName)).map(([of, at]) => wellFormed(of.slice(0, at)));
-  const prefix = fc.oneof(some, cut);
+  const { name, beginning } = namesOf(pieces);
+  const prefix = fc.oneof(some, beginning);
   return fc.tuple(worldOf(name), selectionOf(prefix, fc.oneof(fc.constant('/'), some)));
 });
 
@@ -138,10 +102,6 @@ function expected(blobs: ReadonlyMap<string, Blob>, wanted: ListSelection): stri
     else if (own.length > 0) lines.push(`${name.slice(0, at + (delimiter?.length ?? 0))}>`);
   }
   return [...new Set(lines)];
-}
-
-function byUnits(left: string, right: string): number {
-  return left < right ? -1 : 1;
 }
 
 async function storeOf(blobs: ReadonlyMap<string, Blob>): Promise<Store> {
