@@ -31,6 +31,7 @@ const secondsOf = {
   'src/services/tables/query': 60,
   'test/chaos/chaos': 400,
   'test/crash/blob-kill': 90,
+  'test/crash/copy-points': 150,
   'test/crash/damage': 25,
   'test/crash/kill': 115,
   'test/crash/leftovers': 30,
@@ -65,6 +66,7 @@ const secondsOf = {
   'test/sim/queue-simulation': 35,
   'test/sim/simulation': 100,
   'test/wire/auth/sas-two-worlds': 30,
+  'test/wire/blobs/list-order': 80,
 };
 const secondsOfOthers = 6;
 

@@ -28,8 +28,10 @@ export async function settleBlobs(
   }
 }
 
-/** A page may end early: the time for one passes quickly on a fast clock. */
-async function listedNames(client: BlobWireClient): Promise<Set<string>> {
+/**
+ * The names of all blobs. A page may end early: the time for one passes quickly on a fast clock.
+ */
+export async function listedNames(client: BlobWireClient): Promise<Set<string>> {
   const names = new Set<string>();
   let marker = '';
   do {
