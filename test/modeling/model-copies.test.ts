@@ -174,6 +174,49 @@ describe('copies of a source in their partition', () => {
     assert.deepEqual(table.rows.all, before);
   });
 
+  it('are compared and mended beside rows that cannot be read or have no room, which are told', async () => {
+    const { table, model, people, teams, leadOf } = await newStaff();
+    await people.insert({ department: 'Sales', id: 3, name: 'Kim' });
+    for (const [team, leadId] of [
+      ['blue', 2],
+      ['grey', 3],
+      ['violet', 1],
+    ] as const) {
+      await teams.insert({ department: 'Sales', team, leadId });
+    }
+    const wrong = (rowKey: string, name: string) => {
+      const properties = { [name]: { type: 'Guid', value: `${'0'.repeat(8)}-0000` } } as const;
+      const row = { partitionKey: 'Sales', rowKey, properties };
+      return table.write({ kind: 'merge', row, etag: '*' });
+    };
+    await wrong('team_red', 'leadId');
+    await wrong('person_0003', 'name');
+    await fillRow(table, codecOf(Team).key({ ...red, team: 'blue' }), 'leadId', 'leadName');
+    const past = entitiesOf(Person, table);
+    for (const at of [jo, al]) await past.merge(at, { name: 'New' }, any);
+    const told = async (dryRun: boolean): Promise<readonly string[]> => {
+      const found: string[] = [];
+      for await (const { drifts } of model.rebuild({ dryRun })) {
+        for (const drift of drifts) {
+          assert.ok('derived' in drift);
+          const { derived } = drift;
+          if ('unreadable' in derived) {
+            assert.equal(derived.unreadable.error.name, 'DecodeError');
+            found.push(`${derived.unreadable.rowKey} cannot be read`);
+          } else {
+            const { team } = derived.key as Partial<typeof red>;
+            found.push(`${team} differs${derived.error === undefined ? '' : ' and has no room'}`);
+          }
+        }
+      }
+      return found;
+    };
+    const unreadable = ['team_grey cannot be read', 'team_red cannot be read'];
+    assert.deepEqual(await told(true), ['blue differs', ...unreadable, 'violet differs']);
+    assert.deepEqual(await told(false), ['blue differs and has no room', ...unreadable]);
+    assert.equal(await leadOf('violet'), 'New');
+  });
+
   it('take no read and no write while the copied properties stay', async () => {
     const { table, people } = await newStaff();
     table.requests = 0;

@@ -3,7 +3,7 @@ import type { JsonValue } from '../definition/structured-types.js';
 import { codecOf } from '../definition/codec.js';
 import type { AnyDefinition } from '../definition/entity-definition.js';
 import type { KeyOf, ReadOf } from '../definition/shapes.js';
-import { DefinitionError, ValueError } from '../rows/model-error.js';
+import { DefinitionError, ModelError, ValueError } from '../rows/model-error.js';
 import { nameOfKey } from '../rows/row-parts.js';
 import type { Row, RowKey, StoredRow } from '../rows/row.js';
 import { allPages } from '../table/all-rows.js';
@@ -29,6 +29,7 @@ import {
   copiesOf,
   hasCopies,
   withCopies,
+  unlessRefused,
   type Copies,
   type CopyRelation,
 } from './denormalisation.js';
@@ -281,7 +282,10 @@ const stalePayload: PayloadCodec<Stale, Stale> = {
   },
 };
 
-/** A point read of the source of each target. */
+/**
+ * A point read of the source of each target. Goes on after a target that cannot be read, whose
+ * source cannot, or that is refused, and tells it.
+ */
 async function* checkedCopies<S extends AnyDefinition, T extends AnyDefinition>(
   target: T,
   table: TableGateway,
@@ -294,11 +298,19 @@ async function* checkedCopies<S extends AnyDefinition, T extends AnyDefinition>(
     const drifts: DerivedDrift[] = [];
     let repaired = 0;
     for (const row of own) {
-      const expected = await called.drift(codec.fromRow(row));
-      if (expected === undefined) continue;
-      const key = codec.parseKey(row);
-      if (!repairs) drifts.push({ of: target.type, key, expected });
-      else if ((await called.refreshTarget(key)) === 'refreshed') repaired += 1;
+      const compared = await unlessRefused(() => called.drift(codec.fromRow(row)));
+      if (compared instanceof ModelError) {
+        const { partitionKey, rowKey } = row;
+        drifts.push({ of: target.type, unreadable: { partitionKey, rowKey, error: compared } });
+      }
+      if (compared === undefined || compared instanceof ModelError) continue;
+      const drift = { of: target.type, key: codec.parseKey(row), expected: compared };
+      const outcome = repairs
+        ? await unlessRefused(() => called.refreshTarget(drift.key))
+        : undefined;
+      if (outcome instanceof ModelError) drifts.push({ ...drift, error: outcome });
+      else if (outcome === undefined) drifts.push(drift);
+      else if (outcome === 'refreshed') repaired += 1;
     }
     const found = { checked: own.length, drifts, repaired };
     yield cursor === undefined ? found : { ...found, cursor };

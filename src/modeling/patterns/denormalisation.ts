@@ -65,6 +65,19 @@ export function hasCopies<S extends AnyDefinition, T extends AnyDefinition>(
 }
 
 /**
+ * The result, or why one entity was refused. Throws errors of the network and of a busy service,
+ * which say nothing about the entity, and those of the program.
+ */
+export async function unlessRefused<R>(work: () => Promise<R>): Promise<R | ModelError> {
+  try {
+    return await work();
+  } catch (error) {
+    if (!(error instanceof ModelError) || isTransient(error) || isAmbiguous(error)) throw error;
+    return error;
+  }
+}
+
+/**
  * Copies of some properties of an entity in those that refer to it, so that one point read gets all
  * of it: a department names its manager and has the manager's details. Both the reference and the
  * manager may change, in any partitions and tables. `copies` of a model does by itself, and for
@@ -133,12 +146,9 @@ export class Copies<S extends AnyDefinition, T extends AnyDefinition> {
     let written = 0;
     let refused: ModelError | undefined;
     for await (const key of this.#options.targetsOf(source)) {
-      try {
-        if ((await this.refreshTarget(key)) === 'refreshed') written += 1;
-      } catch (error) {
-        if (!(error instanceof ModelError) || isTransient(error) || isAmbiguous(error)) throw error;
-        refused ??= error;
-      }
+      const outcome = await unlessRefused(() => this.refreshTarget(key));
+      if (outcome instanceof ModelError) refused ??= outcome;
+      else if (outcome === 'refreshed') written += 1;
     }
     if (refused !== undefined) throw refused;
     return written;

@@ -1,4 +1,6 @@
 import type { Clock } from '../../../base/clock.js';
+import type { ModelError } from '../../rows/model-error.js';
+import type { UnreadableRow } from '../../table/unreadable-row.js';
 import type { MessageHandler } from '../../worker/handler.js';
 import type { TableGateway } from '../../table/gateway.js';
 import type { Derivation } from './derivation.js';
@@ -16,14 +18,22 @@ export interface DerivationContext {
   readonly clock: Clock;
 }
 
-/** Something derived that differs from what it is derived from. */
-export interface DerivedDrift {
-  /** What was declared: a counter or copies. */
-  readonly of: string;
-  /** The values of the keys of the derived entity. */
-  readonly key: object;
-  readonly expected: object;
-}
+/** Something derived that differs from what it is derived from, or cannot be compared with it. */
+export type DerivedDrift =
+  | {
+      /** The type of the derived entity. */
+      readonly of: string;
+      /** The values of the keys of the derived entity. */
+      readonly key: object;
+      readonly expected: object;
+      /** Why a repair was refused. */
+      readonly error?: ModelError;
+    }
+  | {
+      readonly of: string;
+      /** The derived entity, when it or its source cannot be read. Only a write mends that. */
+      readonly unreadable: UnreadableRow;
+    };
 
 /** How what is derived is compared with its sources. */
 export interface DerivedCheck {
