@@ -95,6 +95,7 @@ import {
   UpgradedEmployee,
   Visit,
   type Promised,
+  type ToldEmployee,
 } from '../support/staff.js';
 
 const wrapper = new CountingKey('matrix');
@@ -196,6 +197,8 @@ interface Case {
   readonly under: Beneath;
   /** Whether older programs have stored some of the employees. */
   readonly isUpgraded?: boolean | undefined;
+  /** Whether no entity changes: all writes are steps of a move. */
+  readonly isMove?: boolean | undefined;
 }
 
 /** An entity of two rows, of which the table keeps nothing. */
@@ -227,9 +230,14 @@ function open(raw: Raw, { what, under, isUpgraded = false }: Case) {
   const [mails, archiveMails] = [raw.mails, raw.archiveMails].map((each) =>
     isEncrypted(under) ? withEncryption(each, { keys: keyRing(wrapper.kek) }) : each,
   ) as [TableGateway, TableGateway];
-  const model = openStaff({ table: beneath[under](raw), mails, names }, what, employee);
+  const told: ToldEmployee[] = [];
+  const model = openStaff({ table: beneath[under](raw), mails, names, told }, what, employee);
   const table = beneathArchive(raw, under);
-  const archive = openStaff({ table, mails: archiveMails, names: archiveNames }, what, employee);
+  const archive = openStaff(
+    { table, mails: archiveMails, names: archiveNames, told },
+    what,
+    employee,
+  );
   const relation = oneToManyOf({
     ...oneToManyOptions,
     table: model.table,
@@ -238,6 +246,7 @@ function open(raw: Raw, { what, under, isUpgraded = false }: Case) {
   return {
     model,
     archive,
+    told,
     relation,
     employees: entitiesOf(employee, model.table, { timers: impatientTimers }),
     leases: rowLeasesOf(StaffEmployee, model.table, { holder: 'test', durationMs: 100 }),
@@ -331,6 +340,8 @@ type Process = ReturnType<typeof open>;
 interface Pattern {
   /** Whether older programs have stored some of the employees. */
   readonly isUpgraded?: boolean;
+  /** Whether no entity changes: all writes are steps of a move. */
+  readonly isMove?: boolean;
   readonly run: (process: Process) => Promise<unknown>;
   /** Before the run that is killed. */
   readonly prepare?: (process: Process, raw: Raw) => Promise<unknown>;
@@ -569,6 +580,7 @@ const patterns: Readonly<Record<string, Pattern>> = {
     (['verifying', 'reading-new', 'done'] as const).map((phase) => [
       `re-keying, the step to ${phase}`,
       {
+        isMove: true,
         prepare: ({ move }) => stepsTo(move, before[phase]),
         run: ({ move }) => stepsTo(move, phase),
         finish: ({ move }) => stepsTo(move, 'done'),
@@ -576,6 +588,7 @@ const patterns: Readonly<Record<string, Pattern>> = {
     ]),
   ),
   're-keying, the way back': {
+    isMove: true,
     prepare: ({ move }) => stepsTo(move, 'verifying'),
     run: ({ move }) => move.rollBack(),
     finish: ({ move }) => move.rollBack(),
@@ -734,13 +747,42 @@ function doomedRaw(raw: Raw, doomed: Doomed): Raw {
   };
 }
 
-async function assertInStep({ model, archive }: Process, { what }: Case): Promise<void> {
+async function assertInStep(process: Process, { what, isMove }: Case): Promise<void> {
+  const { model, archive, told } = process;
   for (const each of [model, archive]) {
     const { unfinished } = await each.drain();
     assert.deepEqual(unfinished, []);
     for await (const drift of each.verify()) assert.deepEqual(drift, undefined);
     if (what === 'all' || what === 'change feed') await assertTold(each.table);
   }
+  if (what !== 'all' && what !== 'announcements without moves') return;
+  if (isMove === true) assert.deepEqual(told, []);
+  else await assertAnnounced(process);
+}
+
+/**
+ * Whoever has handled the announcements of both tables, those of the old one first, knows which
+ * employees are there and what they are called.
+ */
+async function assertAnnounced({ model, archive, told, move, employees }: Process): Promise<void> {
+  const named = ({ department, id, lastName }: ToldEmployee) =>
+    [`${department} ${id}`, lastName] as const;
+  const known = new Map(
+    [1, 2, 3].map((id) => employeeOf(id)).map((employee) => named(employee)),
+  ).set('Support 1', 'Jones');
+  for (const [name, lastName] of told.map(named)) {
+    if (lastName === undefined) known.delete(name);
+    else known.set(name, lastName);
+  }
+  const { phase, version } = await move.state();
+  const places = version === 0 ? [model, archive] : [phase === 'done' ? archive : model];
+  const there = new Map<string, string | undefined>();
+  for (const { table } of places) {
+    for await (const row of allRows(table, {})) {
+      if (employees.codec.matches(row)) there.set(...named(employees.codec.fromRow(row)));
+    }
+  }
+  assert.deepEqual(known, there);
 }
 
 /** Nothing that is encrypted in an employee is in plain in another row. */
@@ -800,8 +842,8 @@ function costlyAt(site: Site): ReturnType<typeof costly> {
 function runs(chosen: readonly ChosenCase[], { under, place, site }: RunsOptions): void {
   for (const { pattern, what } of chosen) {
     it(`keeps ${what}, over ${under}, ${place}: ${pattern}`, costlyAt(site), async () => {
-      const { isUpgraded, prepare, run, finish } = patterns[pattern] ?? unknown;
-      const kind = { what, under, isUpgraded };
+      const { isUpgraded, isMove, prepare, run, finish } = patterns[pattern] ?? unknown;
+      const kind = { what, under, isUpgraded, isMove };
       const prepared = async (): Promise<Raw> => {
         const raw = await staffed(site, kind);
         await prepare?.(open(raw, kind), raw);

@@ -5,6 +5,7 @@ import {
   key,
   string,
   type RowWrite,
+  type StandardSchema,
   type TableGateway,
 } from '../../../src/modeling/index.js';
 import {
@@ -17,11 +18,13 @@ import {
 } from '../../../src/modeling/patterns/indexes/index.js';
 import { changeFeed } from '../../../src/modeling/patterns/change-feed/index.js';
 import {
+  announcement,
   copies,
   counter,
   openModel,
   type DerivationDeclaration,
 } from '../../../src/modeling/model/index.js';
+import { defineMessage, handle } from '../../../src/modeling/worker/index.js';
 
 // A staff with everything that a table can promise: indexes beside the employee and elsewhere,
 // copies of the lead's name, counts in the department and for the whole company, a feed of all.
@@ -150,6 +153,21 @@ const Tallies = withIndexes(Tally, {
   }),
 });
 
+/** What is announced of an employee: the name, or none when the employee is gone. */
+export interface ToldEmployee {
+  readonly department: string;
+  readonly id: number;
+  readonly lastName?: string | undefined;
+}
+const toldEmployee: StandardSchema<ToldEmployee> = {
+  '~standard': {
+    version: 1,
+    vendor: 'staff',
+    validate: (value) => ({ value: value as ToldEmployee }),
+  },
+};
+const EmployeeTold = defineMessage('staff.told', { payload: toldEmployee });
+
 /** The lead of each department. */
 export const lead = 1;
 
@@ -235,6 +253,17 @@ const keptOf = (employee: typeof StaffEmployee) =>
       measures: { count: () => 1 },
     }),
     'change feed': changeFeed(),
+    'announcements without moves': announcement({
+      source: employee,
+      message: EmployeeTold,
+      of: ({ before, after }) => {
+        const employee = after ?? before;
+        if (employee === undefined) return undefined;
+        const { department, id } = employee;
+        return { department, id, lastName: after?.lastName };
+      },
+      moves: 'silent',
+    }),
   }) satisfies Readonly<Record<string, DerivationDeclaration>>;
 
 const others = {
@@ -258,14 +287,17 @@ export interface StaffPlaces {
   readonly table: TableGateway;
   readonly mails: TableGateway;
   readonly names: ListBlobs;
+  /** Gets what is announced, in the order in which it is handled. */
+  readonly told?: ToldEmployee[];
+}
+
+function handlersOf({ told }: StaffPlaces) {
+  return [handle(EmployeeTold, (employee) => Promise.resolve(void told?.push(employee)))];
 }
 
 /** The model of a staff that keeps one thing, or all of them. */
-export function openStaff(
-  { table, mails, names }: StaffPlaces,
-  what: Promised = 'all',
-  employee = StaffEmployee,
-) {
+export function openStaff(places: StaffPlaces, what: Promised = 'all', employee = StaffEmployee) {
+  const { table, mails, names } = places;
   const [indexSets, kept] = [indexSetsOf(employee), keptOf(employee)];
   const employees = what in indexSets ? indexSets[what as keyof typeof indexSets] : employee;
   return openModel({
@@ -273,18 +305,21 @@ export function openStaff(
     tables: what in indexSets ? { employees: { mailTable: mails } } : {},
     blobs: what in indexSets ? { employees: { nameBlob: names } } : {},
     entities: { employees, ...others },
+    handlers: handlersOf(places),
     keeps:
       what === 'all' ? Object.values(kept) : what in kept ? [kept[what as keyof typeof kept]] : [],
   });
 }
 
 /** The model with everything, for look-ups. */
-export function openWholeStaff({ table, mails, names }: StaffPlaces) {
+export function openWholeStaff(places: StaffPlaces) {
+  const { table, mails, names } = places;
   return openModel({
     table,
     tables: { employees: { mailTable: mails } },
     blobs: { employees: { nameBlob: names } },
     entities: { employees: indexSets.all, ...others },
+    handlers: handlersOf(places),
     keeps: Object.values(kept),
   });
 }
