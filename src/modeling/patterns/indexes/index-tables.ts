@@ -1,6 +1,7 @@
 import type { AnyDefinition } from '../../definition/entity-definition.js';
 import type { KeyTemplate } from '../../definition/key-template.js';
-import { copyElsewhere, type CopyElsewhereOptions } from './inter-partition-index.js';
+import type { CopyElsewhereOptions } from './inter-partition-index.js';
+import { copyIndex } from './intra-partition-index.js';
 import type { CopyIndex, Each, NamesOf } from './index-declaration.js';
 
 /**
@@ -28,5 +29,5 @@ export function indexTable<
 >(
   options: CopyElsewhereOptions<D, PK, RK, Inc, S, E>,
 ): CopyIndex<D, PK, RK, Inc[number], 'other-table'> {
-  return copyElsewhere('other-table', options);
+  return copyIndex('other-table', options.partitionKey, options);
 }

@@ -1,24 +1,11 @@
 // Secondary indexes: the part that programs use.
 
-export { samePartition, type SamePartitionOptions } from './intra-partition-index.js';
-export { otherPartition, type CopyElsewhereOptions } from './inter-partition-index.js';
+export { samePartition } from './intra-partition-index.js';
+export { otherPartition } from './inter-partition-index.js';
 export { indexTable } from './index-tables.js';
-export {
-  indexEntity,
-  type IndexBlobOptions,
-  type IndexEntityBesideOptions,
-  type IndexEntityElsewhereOptions,
-} from './index-entity.js';
+export { indexEntity } from './index-entity.js';
 export { openListBlobs, type ListBlobs } from '../index-entities/list-blobs.js';
-export type {
-  AnyIndex,
-  AnyIndexes,
-  CopyIndex,
-  IndexFields,
-  IndexScope,
-  ListIndex,
-  RowPlace,
-} from './index-declaration.js';
+export type { AnyIndex, AnyIndexes, CopyIndex, ListIndex, RowPlace } from './index-declaration.js';
 export { withIndexes, type IndexedDefinition } from './with-indexes.js';
 export {
   type IndexedEntities,

@@ -1,13 +1,7 @@
 import type { AnyDefinition } from '../../definition/entity-definition.js';
 import type { KeyTemplate } from '../../definition/key-template.js';
-import type {
-  CopyIndex,
-  Each,
-  IndexScope,
-  IndexTemplate,
-  NamesOf,
-  RowPlace,
-} from './index-declaration.js';
+import type { CopyIndex, Each, IndexTemplate, NamesOf } from './index-declaration.js';
+import { copyIndex, type CopyIndexOptions } from './intra-partition-index.js';
 
 /** Options of an index whose copies are in another partition or table. */
 export interface CopyElsewhereOptions<
@@ -17,11 +11,8 @@ export interface CopyElsewhereOptions<
   Inc extends readonly NamesOf<D>[],
   S extends boolean,
   E = unknown,
-> extends IndexScope<D, S, E> {
+> extends CopyIndexOptions<D, RK, Inc, S, E> {
   readonly partitionKey: IndexTemplate<D, S, PK, E>;
-  readonly rowKey: IndexTemplate<D, S, RK, E>;
-  /** The properties in copies besides those of both keys; all when absent. */
-  readonly include?: Inc;
 }
 
 /**
@@ -42,30 +33,5 @@ export function otherPartition<
 >(
   options: CopyElsewhereOptions<D, PK, RK, Inc, S, E>,
 ): CopyIndex<D, PK, RK, Inc[number], 'other-partition'> {
-  return copyElsewhere('other-partition', options);
-}
-
-/** Declares copies outside of the entity's partition. */
-export function copyElsewhere<
-  D extends AnyDefinition,
-  PK extends KeyTemplate,
-  RK extends KeyTemplate,
-  Inc extends readonly NamesOf<D>[],
-  S extends boolean,
-  E extends Each<D> | undefined,
-  Place extends RowPlace,
->(
-  place: Place,
-  options: CopyElsewhereOptions<D, PK, RK, Inc, S, E>,
-): CopyIndex<D, PK, RK, Inc[number], Place> {
-  return Object.freeze({
-    kind: 'copy',
-    place,
-    partitionKey: options.partitionKey,
-    rowKey: options.rowKey,
-    include: options.include ?? 'all',
-    isSparse: options.sparse ?? false,
-    when: options.when,
-    each: options.each,
-  });
+  return copyIndex('other-partition', options.partitionKey, options);
 }

@@ -1,9 +1,16 @@
 import type { AnyDefinition } from '../../definition/entity-definition.js';
 import type { KeyTemplate } from '../../definition/key-template.js';
-import type { CopyIndex, Each, IndexScope, IndexTemplate, NamesOf } from './index-declaration.js';
+import type {
+  CopyIndex,
+  Each,
+  IndexScope,
+  IndexTemplate,
+  NamesOf,
+  RowPlace,
+} from './index-declaration.js';
 
-/** Options of an index whose copies are in the partition of their entities. */
-export interface SamePartitionOptions<
+/** Options of an index of copies. */
+export interface CopyIndexOptions<
   D extends AnyDefinition,
   RK extends KeyTemplate,
   Inc extends readonly NamesOf<D>[],
@@ -11,7 +18,8 @@ export interface SamePartitionOptions<
   E = unknown,
 > extends IndexScope<D, S, E> {
   /**
-   * The RowKey of the copies. A prefix keeps them apart from entities: ``key`email_${p.email}` ``.
+   * The RowKey of the copies. In the table of the entities a prefix keeps them apart from these:
+   * ``key`email_${p.email}` ``.
    */
   readonly rowKey: IndexTemplate<D, S, RK, E>;
   /** The properties in copies besides those of both keys; all when absent. */
@@ -31,12 +39,29 @@ export function samePartition<
   const S extends boolean = false,
   const E extends Each<D> | undefined = undefined,
 >(
-  options: SamePartitionOptions<D, RK, Inc, S, E>,
+  options: CopyIndexOptions<D, RK, Inc, S, E>,
 ): CopyIndex<D, D['partitionKey'], RK, Inc[number], 'same-partition'> {
+  return copyIndex('same-partition', undefined, options);
+}
+
+/** Declares copies in a place. */
+export function copyIndex<
+  D extends AnyDefinition,
+  PK extends KeyTemplate,
+  RK extends KeyTemplate,
+  Inc extends readonly NamesOf<D>[],
+  S extends boolean,
+  E extends Each<D> | undefined,
+  Place extends RowPlace,
+>(
+  place: Place,
+  partitionKey: IndexTemplate<D, S, PK, E> | undefined,
+  options: CopyIndexOptions<D, RK, Inc, S, E>,
+): CopyIndex<D, PK, RK, Inc[number], Place> {
   return Object.freeze({
     kind: 'copy',
-    place: 'same-partition',
-    partitionKey: undefined,
+    place,
+    partitionKey,
     rowKey: options.rowKey,
     include: options.include ?? 'all',
     isSparse: options.sparse ?? false,
