@@ -1,5 +1,5 @@
 import { isRecord } from '../../base/record.js';
-import { messageOf } from '../../base/thrown.js';
+import { jsonTextOf } from '../rows/json-text.js';
 import { DecodeError, ModelError, ValueError } from '../rows/model-error.js';
 import { stringUnitsMax } from '../rows/row-size.js';
 import type { WireValue } from '../rows/row.js';
@@ -44,7 +44,7 @@ export function jsonCodec(check: Check | undefined, unitsMax: number = stringUni
   return {
     wireNames: (name) => [name],
     write: (name, value, writer) => {
-      const text = jsonOf(value);
+      const text = jsonTextOf(value, 'value');
       if (text.length > unitsMax) {
         throw new ValueError(
           `its JSON has ${text.length} UTF-16 code units, more than ${unitsMax}; ` +
@@ -59,18 +59,6 @@ export function jsonCodec(check: Check | undefined, unitsMax: number = stringUni
       return wire === undefined ? undefined : readJson(wire, check);
     },
   };
-}
-
-/** Throws `ValueError` for a value without JSON, such as a function, a circle or a bigint. */
-function jsonOf(value: unknown): string {
-  let text: string | undefined;
-  try {
-    text = JSON.stringify(value);
-  } catch (cause) {
-    throw new ValueError(`the value has no JSON: ${messageOf(cause)}`, { cause });
-  }
-  if (text === undefined) throw new ValueError('the value has no JSON');
-  return text;
 }
 
 function readJson(wire: WireValue, check: Check | undefined): unknown {

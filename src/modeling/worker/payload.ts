@@ -1,5 +1,6 @@
 import { textOfIssues, type StandardSchema } from '../definition/standard-schema.js';
 import type { JsonValue } from '../definition/structured-types.js';
+import { jsonTextOf } from '../rows/json-text.js';
 import { ValueError } from '../table/errors.js';
 
 /**
@@ -36,12 +37,5 @@ export function isSchema(payload: object): payload is StandardSchema {
 
 /** The JSON that a reader will see: dates as texts, without `undefined` members. */
 function toJson(value: unknown): JsonValue {
-  let text: string | undefined;
-  try {
-    text = JSON.stringify(value);
-  } catch (cause) {
-    throw new ValueError(`the payload has no JSON: ${String(cause)}`, { cause });
-  }
-  if (text === undefined) throw new ValueError('the payload has no JSON');
-  return JSON.parse(text) as JsonValue;
+  return JSON.parse(jsonTextOf(value, 'payload')) as JsonValue;
 }
