@@ -97,14 +97,18 @@ export function targetKey<D extends AnyDefinition>(definition: D, target: KeyOrE
   return storedAsOf(target)?.key ?? codecOf(definition).key(target as KeyOf<D>);
 }
 
-function etagFor(
+function etagFor(type: AnyDefinition, target: object, condition?: WriteCondition): string {
+  const etag = etagOrAny(type, target, condition);
+  return etag === 'any' ? '*' : etag;
+}
+
+/** The ETag that is given or that the target was read with, or `'any'`. Throws `ValueError`. */
+export function etagOrAny(
   { type }: AnyDefinition,
   target: object,
-  { ifMatch }: WriteCondition = {},
+  { ifMatch = storedAsOf(target)?.etag }: WriteCondition = {},
 ): string {
-  if (ifMatch !== undefined) return ifMatch === 'any' ? '*' : ifMatch;
-  const etag = storedAsOf(target)?.etag;
-  if (etag !== undefined && etag !== '') return etag;
+  if (ifMatch !== undefined && ifMatch !== '') return ifMatch;
   throw new ValueError(
     `${type}: the entity carries no ETag; give ifMatch an ETag, or 'any' to write over whatever is there`,
   );

@@ -2,7 +2,7 @@ import { sameKey } from '../../rows/row-parts.js';
 import type { AnyDefinition } from '../../definition/entity-definition.js';
 import { codecOf, type EntityCodec } from '../../definition/codec.js';
 import type { CreateOf, KeyOf, MergeOf, ReadOf } from '../../definition/shapes.js';
-import { storedAs, storedAsOf, type Stored } from '../../definition/stored-entity.js';
+import { storedAs, type Stored } from '../../definition/stored-entity.js';
 import { ValueError, type ModelError } from '../../rows/model-error.js';
 import type { Row, RowKey } from '../../rows/row.js';
 import {
@@ -10,7 +10,7 @@ import {
   changedEntityError,
   existingEntityError,
 } from '../../table/refusals.js';
-import type { WriteCondition } from '../../table/row-writes.js';
+import { etagOrAny, type WriteCondition } from '../../table/row-writes.js';
 import { writeIfPresent } from '../../table/conditional-write.js';
 import type { StoredControl } from './control-row.js';
 import type { Content, MoveKeys, MoveSide } from './move-side.js';
@@ -71,7 +71,7 @@ export class MovingEntities<O extends AnyDefinition, N extends AnyDefinition, A>
   async replace(entity: ReadOf<N>, condition?: WriteCondition): Promise<Stored<ReadOf<N>>> {
     const entityRow = this.#codec.toRow(entity);
     const keys = this.#keysOf(entityRow);
-    const tag = conditionOf(entity, condition);
+    const tag = etagOrAny(this.#parts.definition, entity, condition);
     return this.#put(keys, (current) => {
       this.#required('replace', keys, current, tag);
       return Promise.resolve(entityRow);
@@ -211,10 +211,4 @@ export class MovingEntities<O extends AnyDefinition, N extends AnyDefinition, A>
     const request = { table: sides.new.table.table, operation, ...keys.new };
     return make(definition.type, keys.new, request);
   }
-}
-
-function conditionOf(entity: object, { ifMatch }: WriteCondition = {}): string {
-  const tag = ifMatch ?? storedAsOf(entity)?.etag;
-  if (tag !== undefined && tag !== '') return tag;
-  throw new ValueError("the entity carries no ETag; give ifMatch an ETag, or 'any'");
 }
