@@ -41,7 +41,6 @@ try {
       counter({
         source: Employee,
         view: Department,
-        keyOf: ({ department }) => ({ department }),
         measures: { count: () => 1 },
         ifAbsent: 'refuse',
       }),

@@ -66,7 +66,6 @@ try {
       counter({
         source: Employee,
         view: Department,
-        keyOf: ({ department }) => ({ department }),
         measures: { count: () => 1 },
         ifAbsent: 'refuse',
       }),

@@ -81,6 +81,34 @@ async function driftsOf(model: { verify(): AsyncIterable<ModelDrift> }): Promise
   return found;
 }
 
+describe('a count without a key', () => {
+  const measures = { count: () => 1 };
+
+  it('is in the summary of the partition of each entity', async () => {
+    const table = newTable('staff');
+    const model = openModel({
+      table,
+      entities: { employees: StaffEmployee, departments: StaffDepartment },
+      keeps: [counter({ source: StaffEmployee, view: StaffDepartment, measures })],
+    });
+    const { employees, departments } = model.entities;
+    for (const [id, department] of ['Sales', 'Sales', 'Support'].entries()) {
+      await employees.insert(employeeOf(id, { department }));
+    }
+    assert.equal((await departments.get(sales))?.count, 2);
+    assert.equal((await departments.get({ department: 'Support' }))?.count, 1);
+    assert.deepEqual(await driftsOf(model), []);
+  });
+
+  it('is refused where the PartitionKey does not tell the summary', () => {
+    const options = { source: StaffEmployee, view: Company, measures };
+    assert.throws(() => counter(options as never), {
+      name: 'DefinitionError',
+      message: "Company: the PartitionKey of Employee has no 'name': keyOf says what counts it",
+    });
+  });
+});
+
 describe('a count in another table', () => {
   it('follows by messages, under the same PartitionKey as well, and is compared and mended', async () => {
     const [table, totals] = [newTable('staff'), newTable('totals')];

@@ -23,6 +23,7 @@ import {
   withIndexes,
   type ListBlobs,
 } from '../../src/modeling/patterns/indexes/index.js';
+import { counter } from '../../src/modeling/model/index.js';
 import type { Outbox } from '../../src/modeling/patterns/transactional-outbox/index.js';
 import { asEmployee, numbered } from '../modeling/support/employees.js';
 
@@ -279,3 +280,22 @@ withIndexes(Show, {
     rowKey: (p) => key`part_${p.name}`,
   }),
 });
+
+// The summary of the partition needs no `keyOf`; another one does.
+const Floor = defineEntity({
+  type: 'Floor',
+  properties: { id: int32(), people: int32().default(0) },
+  partitionKey: (p) => key`floor_${p.id.padded(2)}`,
+  rowKey: () => key`floor`,
+});
+const Total = defineEntity({
+  type: 'Total',
+  properties: { department: string(), people: int32().default(0) },
+  partitionKey: (p) => key`${p.department}`,
+  rowKey: () => key`total`,
+});
+const measures = { people: () => 1 };
+counter({ source: FlaggedEmployee, view: Total, measures });
+// @ts-expect-error the PartitionKey of an employee has no id
+counter({ source: FlaggedEmployee, view: Floor, measures });
+counter({ source: FlaggedEmployee, view: Floor, keyOf: ({ id }) => ({ id }), measures });

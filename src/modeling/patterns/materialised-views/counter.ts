@@ -1,8 +1,13 @@
 import { own } from '../../../base/own.js';
 import { codecOf } from '../../definition/codec.js';
-import { storedNameOf, type AnyDefinition } from '../../definition/entity-definition.js';
+import {
+  keyNamesOf,
+  storedNameOf,
+  type AnyDefinition,
+} from '../../definition/entity-definition.js';
+import type { KeyOf, PartitionOf, ReadOf } from '../../definition/shapes.js';
 import type { JsonValue } from '../../definition/structured-types.js';
-import { ValueError } from '../../rows/model-error.js';
+import { DefinitionError, ValueError } from '../../rows/model-error.js';
 import type { Row, RowKey, RowProperties, StoredRow, WireValue } from '../../rows/row.js';
 import { sameValue } from '../../rows/same-value.js';
 import { absentEntityError } from '../../table/refusals.js';
@@ -23,11 +28,23 @@ import type { PlacedViewOptions } from './view-options.js';
 /** Counts and sums that a table keeps of its entities. */
 export interface CounterOptions<S extends AnyDefinition, V extends AnyDefinition> extends Omit<
   PlacedViewOptions<S, V>,
-  'table' | 'attemptsMax' | 'randomness' | 'timers'
+  'table' | 'attemptsMax' | 'randomness' | 'timers' | 'keyOf'
 > {
+  /**
+   * The summary that counts an entity; undefined for none. Must be pure. When absent, that of the
+   * entity's partition: its keys have values of the PartitionKey, under the same names.
+   */
+  readonly keyOf?: (entity: ReadOf<S>) => KeyOf<V> | undefined;
   /** When there is no summary yet: a new one, the default, or `EntityNotFoundError`. */
   readonly ifAbsent?: 'insert' | 'refuse';
 }
+
+/** `keyOf`, where the PartitionKey of an entity does not have all values that a summary's has. */
+type KeyOfWhereNeeded<S extends AnyDefinition, V extends AnyDefinition> =
+  PartitionOf<S> extends KeyOf<V> ? unknown : Required<Pick<CounterOptions<S, V>, 'keyOf'>>;
+
+type PlacedCounter<S extends AnyDefinition, V extends AnyDefinition> = CounterOptions<S, V> &
+  Pick<PlacedViewOptions<S, V>, 'keyOf'>;
 
 /**
  * Counts and sums of entities in a summary, which the table of the entities keeps however one is
@@ -38,9 +55,10 @@ export interface CounterOptions<S extends AnyDefinition, V extends AnyDefinition
  * by the worker alone: what else writes them there has to leave the measures.
  */
 export function counter<S extends AnyDefinition, V extends AnyDefinition>(
-  options: CounterOptions<S, V>,
+  given: CounterOptions<S, V> & KeyOfWhereNeeded<S, V>,
 ): DerivationDeclaration {
-  checkMeasures(options.view, options.measures);
+  checkMeasures(given.view, given.measures);
+  const options = { ...given, keyOf: given.keyOf ?? summaryOfPartition(given.source, given.view) };
   return {
     bind({ table, outbox, clock }) {
       const { source, view, viewTable = table } = options;
@@ -62,13 +80,29 @@ export function counter<S extends AnyDefinition, V extends AnyDefinition>(
   };
 }
 
+/** Gives the key of the summary of an entity's partition. Throws `DefinitionError`. */
+function summaryOfPartition<S extends AnyDefinition, V extends AnyDefinition>(source: S, view: V) {
+  const names = [...keyNamesOf(view)];
+  const known = new Set(source.partitionKey.parts.map(({ property }) => property));
+  const missing = names.find((name) => !known.has(name));
+  if (missing !== undefined) {
+    throw new DefinitionError(
+      `${view.type}: the PartitionKey of ${source.type} has no '${missing}': keyOf says what counts it`,
+    );
+  }
+  return (entity: ReadOf<S>): KeyOf<V> => {
+    const values: Readonly<Record<string, unknown>> = entity;
+    return Object.fromEntries(names.map((name) => [name, values[name]])) as KeyOf<V>;
+  };
+}
+
 class CounterDerivation<S extends AnyDefinition, V extends AnyDefinition> implements Derivation {
-  readonly #options: CounterOptions<S, V>;
+  readonly #options: PlacedCounter<S, V>;
   readonly #outbox: DerivingOutbox | undefined;
   /** The stored names of the measures. */
   readonly #names: readonly string[];
 
-  constructor(options: CounterOptions<S, V>, outbox: DerivingOutbox | undefined) {
+  constructor(options: PlacedCounter<S, V>, outbox: DerivingOutbox | undefined) {
     this.#options = options;
     this.#outbox = outbox;
     const { properties } = options.view;
