@@ -4,7 +4,6 @@
 export { defineEntity } from './definition/entity-definition.js';
 export type {
   AnyDefinition,
-  DefinitionOptions,
   EntityDefinition,
   KeyFields,
   SystemOptions,

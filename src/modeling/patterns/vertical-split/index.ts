@@ -1,10 +1,6 @@
 // One logical entity over several tables. See docs/guides/partitioning.md.
 
-export {
-  defineVertical,
-  type VerticalDefinition,
-  type VerticalOptions,
-} from './vertical-definition.js';
+export { defineVertical, type VerticalDefinition } from './vertical-definition.js';
 export type { SplitFault, SplitVerifyOptions } from './split-verify.js';
 export {
   verticalEntitiesOf,

@@ -9,7 +9,6 @@ export {
   type WideDefinition,
   type WideGroups,
   type WideKeyOf,
-  type WideOptions,
   type WidePartOf,
   type WideReadOf,
 } from './wide-definition.js';
