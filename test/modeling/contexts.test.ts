@@ -97,22 +97,40 @@ describe('bounded contexts', () => {
     const told: object[] = [];
     const alert = { onOrphan: ({ target }: { readonly target: object }) => void told.push(target) };
     const found = await areas.checkReferences({ ...later, ...alert });
-    assert.deepEqual(found, { checked: 2, young: 0, orphans: 1, repaired: 0 });
+    assert.deepEqual(found, { checked: 2, young: 0, orphans: 1, repaired: 0, unreadable: 0 });
     assert.deepEqual(told, [{ id: 2 }]);
     const mended = await areas.checkReferences({ ...later, repair: true });
-    assert.deepEqual(mended, { checked: 2, young: 0, orphans: 1, repaired: 1 });
+    assert.deepEqual(mended, { checked: 2, young: 0, orphans: 1, repaired: 1, unreadable: 0 });
     const last = await areas.checkReferences(later);
-    assert.deepEqual(last, { checked: 1, young: 0, orphans: 0, repaired: 0 });
+    assert.deepEqual(last, { checked: 1, young: 0, orphans: 0, repaired: 0, unreadable: 0 });
+  });
+
+  it('tell rows that cannot be read, and look at the others', async () => {
+    const { areas, customers, invoices } = await world();
+    await entitiesOf(Invoice, invoices).insert({ year: 2024, id: 8, customer: 1 });
+    const wrong = { type: 'Boolean', value: true } as const;
+    const invoice = { partitionKey: '2024', rowKey: '000000', properties: { customer: wrong } };
+    await invoices.write({ kind: 'merge', row: invoice, etag: '*' });
+    const customer = { partitionKey: '000001', rowKey: 'customer', properties: { name: wrong } };
+    await customers.write({ kind: 'merge', row: customer, etag: '*' });
+    const told: string[] = [];
+    const found = await areas.checkReferences({
+      ...later,
+      repair: true,
+      onUnreadable: ({ rowKey, error }) => void told.push(`${rowKey} ${error.name}`),
+    });
+    assert.deepEqual(found, { checked: 2, young: 0, orphans: 1, repaired: 1, unreadable: 2 });
+    assert.deepEqual(told.sort(), ['000000 DecodeError', 'customer DecodeError']);
   });
 
   it('leave alone what was written before the target that is on its way', async () => {
     const { areas, customers, invoices } = await world();
     const now = { clock: manualClock(Date.now() * 1000), repair: true };
     const found = await areas.checkReferences(now);
-    assert.deepEqual(found, { checked: 0, young: 3, orphans: 0, repaired: 0 });
+    assert.deepEqual(found, { checked: 0, young: 3, orphans: 0, repaired: 0, unreadable: 0 });
     await entitiesOf(Customer, customers).insert({ id: 2, name: 'Fabrikam' });
     const after = await areas.checkReferences({ ...later, repair: true });
-    assert.deepEqual(after, { checked: 2, young: 0, orphans: 0, repaired: 0 });
+    assert.deepEqual(after, { checked: 2, young: 0, orphans: 0, repaired: 0, unreadable: 0 });
     assert.equal((await invoices.page({})).rows.length, 3);
     await assert.rejects(areas.checkReferences({ graceMs: -1 }), ValueError);
   });
@@ -127,7 +145,7 @@ describe('bounded contexts', () => {
         await entities.merge({ year: 2024, id: 1 }, { customer: 1 }, { ifMatch: 'any' });
       },
     });
-    assert.deepEqual(found, { checked: 2, young: 0, orphans: 1, repaired: 0 });
+    assert.deepEqual(found, { checked: 2, young: 0, orphans: 1, repaired: 0, unreadable: 0 });
     assert.equal((await entities.get({ year: 2024, id: 1 }))?.customer, 1);
   });
 
@@ -195,6 +213,7 @@ describe('bounded contexts', () => {
       young: 0,
       orphans: 1,
       repaired: 0,
+      unreadable: 0,
     });
     const all = Array.from({ length: 11 }, (_, at) => at * 100);
     assert.deepEqual(

@@ -2,11 +2,12 @@ import { concurrently } from '../../../base/async/concurrently.js';
 import { systemClock, type Clock } from '../../../base/clock.js';
 import type { AnyDefinition } from '../../definition/entity-definition.js';
 import { etagOf, rowKeyOf, timestampOf } from '../../definition/stored-entity.js';
-import { ValueError } from '../../rows/model-error.js';
+import { DecodeError, ValueError } from '../../rows/model-error.js';
 import { listOfPacked, packedList } from '../../rows/packed-list.js';
 import { unlessConflict } from '../../table/conditional-write.js';
 import type { Entities } from '../../table/entities.js';
 import { settledSince } from '../../table/grace.js';
+import type { UnreadableRow } from '../../table/unreadable-row.js';
 import type { SendingQueue } from '../../worker/queue-port.js';
 import { sendMessage } from '../../worker/send.js';
 import type { ContextReference } from './context-reference.js';
@@ -30,6 +31,8 @@ export interface ReferenceCheckOptions {
   readonly graceMs?: number;
   /** Called for each orphan, such as to alert somebody; before its repair. */
   readonly onOrphan?: (orphan: Orphan) => Promise<void> | void;
+  /** Called for each row that cannot be read; the check goes on. Such a target is there. */
+  readonly onUnreadable?: (row: UnreadableRow) => void;
   /** Gets an `OrphanMessage` for each orphan, before its repair. */
   readonly orphansTo?: SendingQueue;
   /** Whether orphans are given to the `repair` of their reference; false when absent. */
@@ -55,6 +58,8 @@ export interface ReferenceReport {
   readonly orphans: number;
   /** Orphans that were mended; those that changed meanwhile are left for the next check. */
   readonly repaired: number;
+  /** Rows that cannot be read: their references were not looked for, or a reference leads there. */
+  readonly unreadable: number;
 }
 
 /** A declared reference, and the entities of both ends. */
@@ -77,19 +82,23 @@ export async function checkReferencesOf(
   const { graceMs, clock = systemClock, concurrency, signal, from, onCursor } = options;
   const isSettled = settledSince(clock, graceMs);
   let position = from === undefined ? { at: 0 } : positionOf(from, references);
-  const report = { checked: 0, young: 0, orphans: 0, repaired: 0 };
+  const report = { checked: 0, young: 0, orphans: 0, repaired: 0, unreadable: 0 };
+  const onUnreadable = (row: UnreadableRow): void => {
+    report.unreadable += 1;
+    options.onUnreadable?.(row);
+  };
   for (;;) {
     const reference = references[position.at];
     if (reference === undefined) return Object.freeze(report);
     signal?.throwIfAborted();
     const { cursor: start } = position;
     const { items, cursor } = await reference.referring
-      .scanTable()
+      .scanTable({ onUnreadable })
       .page({ limit: pageEntities, ...(start === undefined ? {} : { cursor: start }) });
     const settled = items.filter((each) => isSettled(timestampOf(each)?.ticks));
     report.young += items.length - settled.length;
     await concurrently(settled, Math.max(1, concurrency ?? concurrencyDefault), async (entity) => {
-      const found = await checkOne(reference, entity, options);
+      const found = await checkOne(reference, entity, { ...options, onUnreadable });
       if (found === 'none') return;
       report.checked += 1;
       if (found !== 'whole') report.orphans += 1;
@@ -105,12 +114,21 @@ export async function checkReferencesOf(
 async function checkOne(
   reference: CheckedReference,
   entity: object,
-  { repair = false, onOrphan, orphansTo }: ReferenceCheckOptions,
+  { repair = false, onOrphan, orphansTo, onUnreadable }: ReferenceCheckOptions,
 ): Promise<'none' | 'orphan' | 'repaired' | 'whole'> {
   const { name, targets, keyOf, repair: mend } = reference;
   const target = keyOf(entity);
   if (target === undefined) return 'none';
-  const isThere = async (): Promise<boolean> => (await targets.get(target)) !== undefined;
+  const isThere = async (): Promise<boolean> => {
+    try {
+      return (await targets.get(target)) !== undefined;
+    } catch (error) {
+      if (!(error instanceof DecodeError)) throw error;
+      const { partitionKey, rowKey } = targets.codec.key(target);
+      onUnreadable?.({ partitionKey, rowKey, error });
+      return true;
+    }
+  };
   if ((await isThere()) || (await isThere())) return 'whole';
   const isRepaired = repair && mend !== undefined;
   if (orphansTo !== undefined) {
