@@ -13,22 +13,24 @@ export class DatabaseError extends Error {
   }
 }
 
+const unprepare = '. A pooler that shares connections needs prepare=false in the URL';
+
+/**
+ * A prepared statement is there already, or is not there: connections share processes of the
+ * database.
+ */
+export const preparedCodes: readonly string[] = ['42P05', '26000'];
+
 /** Advice for people, by the code of the database's error. */
 const advice: Readonly<Record<string, string>> = {
   '28P01': '. Look at the password in its URL',
   '3D000': '. Make the database first: create database NAME',
   '42501': '. Let its user make the schema (grant create on database), or own it',
   '53300': '. Raise max_connections, or put a pooler between',
+  ...Object.fromEntries(preparedCodes.map((code) => [code, unprepare])),
 };
 
 /** The text of an error of the database or of the connection to it, with advice. */
 export function reasonOf(error: unknown): string {
-  return `${messageOf(error)}${adviceFor(error)}`;
-}
-
-function adviceFor(error: unknown): string {
-  if (/prepared statement/.test(messageOf(error))) {
-    return '; a pooler that shares connections needs prepare=false in the URL';
-  }
-  return advice[codeOf(error) ?? ''] ?? '';
+  return `${messageOf(error)}${advice[codeOf(error) ?? ''] ?? ''}`;
 }

@@ -1,6 +1,15 @@
 import assert from 'node:assert/strict';
 import { describe } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
+import {
+  assertExactly,
+  isNoStoreError,
+  keyOf,
+  newLedger,
+  write,
+  writers,
+  type CommitLedger,
+} from '../../../test/support/commit-ledger.js';
 import { startCuttingProxy } from '../../../test/support/cutting-proxy.js';
 import { postgresUnderTest } from '../../../test/support/engine-postgres.js';
 import { postgresOfSuite } from '../../../test/support/postgres-of-suite.js';
@@ -10,15 +19,12 @@ import { it } from '../../base/conformance/limited-test.js';
 import { fasterTimers } from '../../../test/support/quick-timers.js';
 import { systemTimers, type Timers } from '../../base/async/timers.js';
 import { systemClock } from '../../base/clock.js';
-import { decodeCounter } from '../../kv/counter.js';
-import { CommitUnknownError, StoreUnavailableError } from '../../kv/errors.js';
-import { partitionPrefix } from '../../kv/partition-prefix.js';
+import { StoreUnavailableError } from '../../kv/errors.js';
 import type { Store } from '../../kv/store.js';
 import { openPostgresStore } from './store.js';
 
 const cuts = byLength({ short: 15, long: 200 });
 const troubles = byLength({ short: 12, long: 100 });
-const writers = 16;
 /** So that a stream that stalls is noticed in about a second. */
 const haste = 50;
 const hastyTimers = fasterTimers(haste, systemTimers);
@@ -31,47 +37,12 @@ const hastyStalls: Timers = {
 };
 /** The database ends a transaction that is idle for so long: questions wait for its locks. */
 const idleInTransactionMs = 1_000;
-const prefix = partitionPrefix('tables', 'account', 1, 'partition');
-const counter = Buffer.concat([prefix, Buffer.from('count')]);
-
-function keyOf(name: string): Buffer {
-  return Buffer.concat([prefix, Buffer.from(`row ${name}`)]);
-}
-
-interface Ledger {
-  readonly applied: Map<string, number>;
-  readonly refused: Map<string, unknown>;
-}
-
-/** Inserts rows, each with an addition, until it is told to end. */
-async function write(store: Store, ledger: Ledger, signal: AbortSignal): Promise<void> {
-  let serial = 0;
-  const one = async (writer: number): Promise<void> => {
-    while (!signal.aborted) {
-      serial += 1;
-      const name = `${writer} ${serial}`;
-      const key = keyOf(name);
-      try {
-        const result = await store.commit({
-          checks: [{ key, version: 'absent' }],
-          puts: [{ key, value: Buffer.from(name) }],
-          deletes: [],
-          adds: [{ key: counter, delta: 1 }],
-        });
-        // Nobody else writes the row: were a commit applied twice, its check would fail.
-        assert.ok(result.ok, `${name} was there already`);
-        ledger.applied.set(name, result.version);
-      } catch (error) {
-        if (error instanceof assert.AssertionError) throw error;
-        ledger.refused.set(name, error);
-      }
-    }
-  };
-  await Promise.all(Array.from({ length: writers }, (_, writer) => one(writer)));
-}
-
 /** Reads rows that were acknowledged, one by one and in pages. Returns how many. */
-async function readBack(store: Store, { applied }: Ledger, signal: AbortSignal): Promise<number> {
+async function readBack(
+  store: Store,
+  { applied }: CommitLedger,
+  signal: AbortSignal,
+): Promise<number> {
   let reads = 0;
   while (!signal.aborted) {
     await pause(1);
@@ -101,27 +72,6 @@ async function readLast(
   return known.length + entries.length;
 }
 
-/** Errors that the contract of a store does not have. */
-function isNoStoreError(error: unknown): boolean {
-  return !(error instanceof StoreUnavailableError || error instanceof CommitUnknownError);
-}
-
-async function assertExactly(store: Store, { applied, refused }: Ledger): Promise<void> {
-  for (const [name, version] of applied) {
-    assert.equal((await store.get(keyOf(name)))?.version, version, `${name} is lost`);
-  }
-  let unknown = 0;
-  for (const [name, error] of refused) {
-    if (error instanceof CommitUnknownError) {
-      if ((await store.get(keyOf(name))) !== undefined) unknown += 1;
-      continue;
-    }
-    assert.equal(await store.get(keyOf(name)), undefined, `${name} was refused: ${String(error)}`);
-  }
-  const count = await store.get(counter);
-  assert.equal(count === undefined ? 0 : decodeCounter(count.value), applied.size + unknown);
-}
-
 void describe('a PostgreSQL engine that loses connections', { skip: withoutPostgres }, () => {
   const server = postgresOfSuite();
 
@@ -130,7 +80,7 @@ void describe('a PostgreSQL engine that loses connections', { skip: withoutPostg
     await using proxy = await startCuttingProxy(Number(url.port));
     url.port = String(proxy.port);
     const { store, dispose } = await postgresUnderTest({ url: url.href, clock: systemClock });
-    const ledger: Ledger = { applied: new Map(), refused: new Map() };
+    const ledger = newLedger();
     const over = new AbortController();
     const written = write(store, ledger, over.signal);
     for (let cut = 0; cut < cuts; cut += 1) {
@@ -166,7 +116,7 @@ void describe('a PostgreSQL engine that loses connections', { skip: withoutPostg
       timers: hastyStalls,
       idleInTransactionMs,
     });
-    const ledger: Ledger = { applied: new Map(), refused: new Map() };
+    const ledger = newLedger();
     const over = new AbortController();
     const written = write(store, ledger, over.signal);
     const read = readBack(store, ledger, over.signal);
@@ -256,7 +206,7 @@ void describe('a PostgreSQL engine that loses connections', { skip: withoutPostg
 
   it('loses nothing it has acknowledged when the server is killed, and goes on', async () => {
     const { store, dispose } = await postgresUnderTest({ url: server().url, clock: systemClock });
-    const ledger: Ledger = { applied: new Map(), refused: new Map() };
+    const ledger = newLedger();
     const over = new AbortController();
     const written = write(store, ledger, over.signal);
     for (let round = 0; round < byLength({ short: 3, long: 50 }); round += 1) {

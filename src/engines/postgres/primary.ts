@@ -6,7 +6,7 @@ import type { Clock } from '../../base/clock.js';
 import type { Randomness } from '../../base/randomness.js';
 import { codeOf } from '../../base/thrown.js';
 import { StoreClosedError, StoreUnavailableError } from '../../kv/errors.js';
-import { DatabaseError, reasonOf } from './database-error.js';
+import { DatabaseError, preparedCodes, reasonOf } from './database-error.js';
 import { shownAddress } from './hosts.js';
 import { Connection } from './connection.js';
 import type { ConnectionSource } from './connection-source.js';
@@ -161,10 +161,10 @@ export class Primary implements ConnectionSource {
 
 /**
  * Whether an error is permanent: no such user or database, a wrong password, no right to connect,
- * an unsuitable setting.
+ * an unsuitable setting, a pooler that shares connections.
  */
 function isRefused(error: unknown): boolean {
   if (error instanceof DatabaseError) return true;
   const code = codeOf(error) ?? '';
-  return code.startsWith('28') || code === '3D000' || code === '42501';
+  return code.startsWith('28') || ['3D000', '42501', ...preparedCodes].includes(code);
 }

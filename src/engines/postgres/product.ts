@@ -7,6 +7,8 @@ export interface ProductRules {
   readonly hasFunctions: boolean;
   /** Whether a server may be a standby. Every server of the others takes writes. */
   readonly hasStandbys: boolean;
+  /** Whether `pg_backend_pid` differs between connections that share nothing. */
+  readonly namesProcesses: boolean;
   /** The settings of each connection, besides those of `Connection`. */
   readonly settings: readonly string[];
   /**
@@ -48,6 +50,7 @@ const rules: Readonly<Record<Product, ProductRules>> = {
   PostgreSQL: {
     hasFunctions: true,
     hasStandbys: true,
+    namesProcesses: true,
     settings: [
       ...commonSettings,
       'default_transaction_deferrable = off',
@@ -76,6 +79,7 @@ const rules: Readonly<Record<Product, ProductRules>> = {
   CockroachDB: {
     hasFunctions: false,
     hasStandbys: false,
+    namesProcesses: false,
     settings: commonSettings,
     isolations: new Set(['read committed', 'serializable']),
     tellsDurability: false,
@@ -87,6 +91,7 @@ const rules: Readonly<Record<Product, ProductRules>> = {
   YugabyteDB: {
     hasFunctions: false,
     hasStandbys: false,
+    namesProcesses: false,
     settings: commonSettings,
     isolations: new Set(['read committed', 'repeatable read', 'serializable']),
     tellsDurability: false,

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
-import { dropSchema, runSql } from '../../../test/support/engine-postgres.js';
+import { Client } from 'pg';
+import { dropSchema, lockWaits, runSql } from '../../../test/support/engine-postgres.js';
 import { postgresOfSuite } from '../../../test/support/postgres-of-suite.js';
 import { withoutPostgres } from '../../../test/support/postgres-server.js';
 import { it } from '../../base/conformance/limited-test.js';
@@ -133,6 +134,40 @@ void describe('a database that others have set up', { skip: withoutPostgres }, (
         await dropSchema(url, 'synced');
       });
     }
+  }
+
+  for (const commitForm of ['function', 'transaction'] as const) {
+    it(`commits as was found although a reload comes before the commit (${commitForm})`, async () => {
+      const { url } = server();
+      const schema = 'reloaded';
+      const store = await openPostgresStore({ url, schema, clock: systemClock, commitForm });
+      // Deferred to the commit itself: behind the message that commits, which notices a reload.
+      await runSql(
+        url,
+        `create table reloaded.seen (setting text);
+        create function reloaded.see() returns trigger language plpgsql as $$ begin
+          insert into reloaded.seen values (current_setting('synchronous_commit')); return null;
+        end $$;
+        create constraint trigger see after insert on reloaded.kv deferrable initially deferred
+          for each row execute function reloaded.see()`,
+      );
+      for (const setting of ['on', 'remote_apply']) {
+        await reload(url, 'synchronous_commit', setting);
+        const other = new Client(url);
+        await other.connect();
+        await other.query('begin; select from reloaded.kv_slot for update');
+        const written = put(store, setting);
+        await lockWaits(url, schema, 1);
+        await reload(url, 'synchronous_commit', 'off');
+        await other.end();
+        assert.ok((await written).ok);
+        const seen = await runSql(url, 'delete from reloaded.seen returning setting');
+        assert.deepEqual(seen, [{ setting }]);
+      }
+      await reload(url, 'synchronous_commit', 'on');
+      await store.close();
+      await dropSchema(url, schema);
+    });
   }
 
   it('is refused with what to do when it takes no writes', async () => {

@@ -86,8 +86,8 @@ const forwardGuarded: Statement = { name: 'forward-guarded', text: guardedText('
 const backwardGuarded: Statement = { name: 'backward-guarded', text: guardedText('desc') };
 
 // Where `:durable` does not hold, batches do nothing and return no row; see `statementsFor`. The
-// database commits at the Sync message that follows the statement. So settings that are reloaded
-// while the function runs apply to its commit, and only the next batch is refused.
+// database commits at the Sync message that follows the statement. So where `fsync` or
+// `full_page_writes` is turned off while the function runs, only the next batch is refused.
 
 const commitBatch: Statement = {
   name: 'commit',

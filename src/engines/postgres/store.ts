@@ -26,6 +26,7 @@ import { Primary } from './primary.js';
 import { rulesOf, type Product } from './product.js';
 import { Reads } from './reads.js';
 import { numberOf } from './rows.js';
+import { assertUnshared } from './unshared.js';
 import { sessionSweep, sweepSessions } from './session-sweep.js';
 import { Session } from './session.js';
 import { statementsFor, type Statements } from './statements.js';
@@ -129,6 +130,9 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
   const holding = holdingTimers.start(openLimitMs * 2, () => undefined, undefined);
   try {
     connection = await primary.connectFirst(openLimitMs);
+    if (prepares && rulesOf(connection.product).namesProcesses) {
+      await assertUnshared(connection, () => primary.connectFirst(openLimitMs));
+    }
     const { product = connection.product } = options;
     const commitForm = commitFormFor(product, options.commitForm);
     if (!creates) await assertTables(connection, schema);
