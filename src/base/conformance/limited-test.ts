@@ -8,9 +8,11 @@ export const testMillisMax = 60_000;
 
 type Body = (context: TestContext) => Promise<void>;
 
-/** Why a test is not run, if so. */
 interface Options {
-  readonly skip: false | string;
+  /** Why the test is not run, if so. */
+  readonly skip?: false | string;
+  /** For a test that does more than others, as in its long form. Default: `testMillisMax`. */
+  readonly millisMax?: number;
 }
 
 /** The test function of node:test, with a limit on the time that the test may take. */
@@ -18,6 +20,7 @@ export function it(
   name: string,
   ...given: readonly [body: Body] | readonly [options: Options, body: Body]
 ): void {
-  const [options, body] = given.length === 1 ? [{ skip: false }, given[0]] : given;
-  void runner.it(name, { ...options, timeout: testMillisMax }, body);
+  const [options, body]: readonly [Options, Body] = given.length === 1 ? [{}, given[0]] : given;
+  const { skip = false, millisMax = testMillisMax } = options;
+  void runner.it(name, { skip, timeout: millisMax }, body);
 }

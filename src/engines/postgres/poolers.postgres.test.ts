@@ -14,7 +14,7 @@ import {
   type PostgresServer,
 } from '../../../test/support/postgres-server.js';
 import { byLength } from '../../../test/support/run-length.js';
-import { it } from '../../base/conformance/limited-test.js';
+import { it, testMillisMax } from '../../base/conformance/limited-test.js';
 import { systemClock } from '../../base/clock.js';
 import { invariant } from '../../base/invariant.js';
 import { storeConformance } from '../../kv/conformance/index.js';
@@ -66,7 +66,8 @@ void describe('a PostgreSQL engine behind PgBouncer', { skip }, () => {
     });
 
     const kills = byLength({ short: 4, long: 40 });
-    it(`knows of every commit over ${kills} kills (${mode}, ${commitForm})`, async () => {
+    const limit = { millisMax: byLength({ short: testMillisMax, long: 5 * testMillisMax }) };
+    it(`knows of every commit over ${kills} kills (${mode}, ${commitForm})`, limit, async () => {
       const url = urlOf(mode, parameters);
       const { store, dispose } = await postgresUnderTest({ url, clock: systemClock, commitForm });
       const ledger = newLedger();
