@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe } from 'node:test';
-import { postgresUnderTest, runSql } from '../../../test/support/engine-postgres.js';
+import { Client } from 'pg';
+import { lockWaits, postgresUnderTest, runSql } from '../../../test/support/engine-postgres.js';
 import { postgresOfSuite } from '../../../test/support/postgres-of-suite.js';
 import { withoutPostgres } from '../../../test/support/postgres-server.js';
 import { it } from '../../base/conformance/limited-test.js';
@@ -90,6 +91,30 @@ void describe('commits that only insert', { skip: withoutPostgres }, () => {
     assert.deepEqual(await runSql(url, `select from ${name}.kv where key = '\\x01'`), []);
     assert.equal((await insert(store, keyOf('second'))).ok, true);
     assert.equal((await store.get(keyOf('second')))?.value.length, keyOf('second').length);
+    await dispose();
+  });
+
+  it('lock slots in the order of other commits, whatever the planner would do', async () => {
+    const { url } = server();
+    const { schema, dispose } = await postgresUnderTest({ url, clock: systemClock });
+    const name = quoted(schema);
+    const [held, other] = [new Client(url), new Client(url)];
+    await Promise.all([held.connect(), other.connect()]);
+    // The rows of these slots lie behind others now.
+    await held.query(`update ${name}.kv_slot set last = 1 where slot < 8; analyze ${name}.kv_slot`);
+    await held.query(`insert into ${name}.kv_session values (1, 0, false)`);
+    await held.query(`begin; select from ${name}.kv_slot where slot = 16 for update`);
+    const slots = Array.from({ length: 64 }, (_, slot) => slot);
+    const inserted = other.query(
+      `select ${name}.insert_batch(1, 1, 1, 1, '{${slots.join()}}', '{1}',
+        array['\\x01'::bytea], array['\\x02'::bytea])`,
+    );
+    await lockWaits(url, schema, 1);
+    const free = `select slot from ${name}.kv_slot order by slot for update skip locked limit 1`;
+    assert.deepEqual(await runSql(url, free), [{ slot: 17 }]);
+    await held.query('commit');
+    await inserted;
+    await Promise.all([held.end(), other.end()]);
     await dispose();
   });
 });

@@ -2,14 +2,14 @@
 -- the number of the commit of each key, in order. When all keys were absent it returns two numbers:
 -- the version of the first commit, and how many there are.
 --
--- Slots are locked in the order of `commit_batch`, whatever plan the update has: with a hash join it
--- would lock them in the order of the heap. The session's row comes last: a batch that finds its
--- session closed is undone.
+-- Slots are locked in the order of `commit_batch`: a loop over the given ones updates one after the
+-- other. A hash join would do so in the order of the heap, so there is none, whatever the connection
+-- has set. The session's row comes last: a batch that finds its session closed is undone.
 create function tabularium.insert_batch(
   p_session bigint, p_batch bigint, p_now bigint, p_count int, p_slots int[],
   p_commits int[], p_keys bytea[], p_values bytea[]
 ) returns bytea
-language plpgsql as $$
+language plpgsql set enable_hashjoin = off set enable_mergejoin = off set enable_seqscan = off as $$
 declare
   least_last bigint;
   greatest_last bigint;
@@ -18,9 +18,6 @@ declare
   failed_commits int[];
   packed bytea;
 begin
-  if cardinality(p_slots) > 1 then
-    perform 1 from tabularium.kv_slot where slot = any(p_slots) order by slot for update;
-  end if;
   with raised as (
     update tabularium.kv_slot slots set last = greatest(slots.last + 1, p_now) + p_count - 1
       from unnest(p_slots) held(slot) where slots.slot = held.slot
