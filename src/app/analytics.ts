@@ -1,4 +1,4 @@
-import { endsWithin } from '../base/async/deadline.js';
+import { endsBeforeStop } from '../base/async/deadline.js';
 import type { ReadWriteLock } from '../base/async/read-write-lock.js';
 import type { Timer, Timers } from '../base/async/timers.js';
 import type { Clock } from '../base/clock.js';
@@ -34,8 +34,6 @@ const logBytesAtOnce = 4 * 1024 * 1024;
 
 /** The time between two writes: to the end of the minute, but never less than this. */
 const waitMsMin = 1_000;
-/** How long a stop waits for the last write. */
-const stopMs = 5_000;
 
 /**
  * Storage Analytics of one process (blob-service §21, §22): counts the requests that it has served,
@@ -106,15 +104,14 @@ export class Analytics {
   }
 
   /**
-   * Writes what was counted, a last time. The store must still be open. Waits for that for at most
-   * `stopMs`, because a disk or a store that does not answer may hold it up. What is written later
-   * fails when the store is closed.
+   * Writes what was counted, a last time. The store must still be open. What is written after the
+   * time of a stop fails when the store is closed.
    */
   async stop(): Promise<void> {
     this.#isStopped = true;
     this.#timer?.close();
     const { timers, logger } = this.#options;
-    const isOver = await endsWithin(this.#write(), { limitMs: stopMs, timers });
+    const isOver = await endsBeforeStop(this.#write(), timers);
     this.#pause?.close();
     if (isOver) return;
     logger.warn(

@@ -214,7 +214,15 @@ export class Partitions implements ServedPartitionControl {
       const { ranges } = await catalogue.map();
       const lastVersionOf = (store: string) => this.#open.lastVersionOf(store);
       const only = range === undefined ? {} : { range };
-      const found = await verify({ catalogue, members, clock, onKeys, lastVersionOf, ...only });
+      const found = await verify({
+        catalogue,
+        members,
+        clock,
+        timers,
+        onKeys,
+        lastVersionOf,
+        ...only,
+      });
       const textOf = (finding: Finding) => findingText(finding, ranges);
       const unnamed =
         range === undefined
@@ -228,7 +236,7 @@ export class Partitions implements ServedPartitionControl {
       );
       if (!repairs) return { findings: [...found.map(textOf), ...unnamedTexts], repaired: [] };
       const { operations } = operationRunner;
-      const ends = await repair({ members, operations }, found);
+      const ends = await repair({ members, operations, timers }, found);
       return {
         findings: [
           ...ends.flatMap((end) =>

@@ -8,7 +8,7 @@ import {
   removeMember,
 } from '../partition/membership.js';
 import { removeLostStore } from '../partition/operations/lost-store.js';
-import { answered, awayStores } from '../partition/reach.js';
+import { awayStores } from '../partition/reach.js';
 import { shownLocation, type OpenPartitions } from './open-partitions.js';
 import { memberNames } from './options/stores.js';
 import { memberOf, type StorageChoice } from './settings.js';
@@ -121,7 +121,7 @@ export class StoreChanges {
   async #answers(name: string): Promise<boolean> {
     const { members, settings } = this.#open;
     try {
-      return await answered(isMember(members, name), { store: name, timers: settings.timers });
+      return await isMember(members, name, settings.timers);
     } catch (error) {
       if (error instanceof StoreClosedError) throw error;
       return false;
@@ -141,8 +141,7 @@ export class StoreChanges {
     const { members, catalogue, settings } = this.#open;
     if (!members.has(name) || (await catalogue.store(name)) === undefined) return false;
     if (Object.keys(given).length === 0) return true;
-    const asked = { store: name, timers: settings.timers };
-    if (!(await answered(isMember(members, name), asked))) return false;
+    if (!(await isMember(members, name, settings.timers))) return false;
     const storage = this.#storageOf(given);
     const location = await this.#open.otherLocation(name, storage);
     if (location === undefined) return true;

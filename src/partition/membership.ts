@@ -67,9 +67,14 @@ export async function knownStores(
 /**
  * Whether the store that this process has opened under a name is still the member of that name. It
  * is not when another process has removed it; its name and its location may then be in other use.
- * One read of that store and two of the home store.
+ * One read of that store and two of the home store. Rejects with `StoreUnavailableError` when they
+ * are silent.
  */
-export async function isMember(members: Members, name: string): Promise<boolean> {
+export function isMember(members: Members, name: string, timers: Timers): Promise<boolean> {
+  return answered(hasSameAdmission(members, name), { store: name, timers });
+}
+
+async function hasSameAdmission(members: Members, name: string): Promise<boolean> {
   // Another task of this process may close the store meanwhile.
   const store = members.named(name);
   const [own, known] = await Promise.all([
@@ -94,7 +99,7 @@ export async function isElsewhere(
   if (known === undefined || !members.has(name)) return false;
   const store = members.named(name);
   try {
-    return !(await answered(isMember(members, name), { store: name, timers }));
+    return !(await isMember(members, name, timers));
   } catch (error) {
     if (error instanceof StoreClosedError) throw error;
     const own = members.admissionOf(store);
@@ -247,7 +252,7 @@ async function openedRow(
         if (read.status === 'rejected') throw read.reason;
         const { value } = read;
         if (value === undefined) return;
-        await answered(deleteRowOf(store, value.version), { ...asked, isWrite: true });
+        await answered(deleteRowOf(store, value.version), { ...asked, isLong: true });
       } catch (error) {
         if (error instanceof StoreClosedError) throw error;
         throw new MembershipError(`${otherwise} ${messageOf(error)}`, { cause: error });

@@ -7,28 +7,32 @@ import type { Members } from './members.js';
 
 /** A store that does not answer one read within this time counts as away, in milliseconds. */
 const answersWithinMs = 2_000;
-/** A write of a store is waited for no longer than this time, in milliseconds. */
+/** A longer call of a store is waited for no longer than this time, in milliseconds. */
 const finishesWithinMs = 10_000;
+
+/** A store that is asked. */
+export interface Asked {
+  readonly store: string;
+  readonly timers: Timers;
+  /** The call writes, or reads many keys. */
+  readonly isLong?: boolean;
+}
 
 /**
  * Awaits the answer of a store. Rejects with `StoreUnavailableError` when the store is silent for
- * `answersWithinMs`, for example because its disk hangs; with `isWrite`, for `finishesWithinMs`.
- * The call may be carried out later all the same.
+ * `answersWithinMs`, for example because its disk hangs; a long call, for `finishesWithinMs`. The
+ * call may be carried out later all the same. `progress`: as in `within`.
  */
 export function answered<Answer>(
   answer: Promise<Answer>,
-  {
-    store,
-    timers,
-    isWrite = false,
-  }: { readonly store: string; readonly timers: Timers; readonly isWrite?: boolean },
+  { store, timers, isLong = false, progress }: Asked & { readonly progress?: () => number },
 ): Promise<Answer> {
-  const limitMs = isWrite ? finishesWithinMs : answersWithinMs;
+  const limitMs = isLong ? finishesWithinMs : answersWithinMs;
   const late = () =>
     new StoreUnavailableError(
       `The store '${store}' has been silent for ${limitMs / 1_000} seconds.`,
     );
-  return within(answer, { limitMs, timers, late });
+  return within(answer, { limitMs, timers, late, ...(progress && { progress }) });
 }
 
 /**

@@ -1,5 +1,6 @@
 import type { Bytes } from '../base/bytes.js';
 import type { Clock } from '../base/clock.js';
+import type { Timers } from '../base/async/timers.js';
 import type { MemberStore } from '../kv/member-store.js';
 import { pagesOf } from '../kv/pages.js';
 import type { Candidate, Decision } from '../kv/store.js';
@@ -9,6 +10,7 @@ import { guardRows } from './keys.js';
 import type { Members } from './members.js';
 import { isMember } from './membership.js';
 import { dataOf } from './range-map.js';
+import { answered } from './reach.js';
 import {
   decodeGuardRow,
   type GuardRow,
@@ -60,6 +62,7 @@ export interface VerifyOptions {
   readonly catalogue: Catalogue;
   readonly members: Members;
   readonly clock: Clock;
+  readonly timers: Timers;
   /** Verifies only this range. Default: all. */
   readonly range?: number;
   /** The greatest version that a store has given out. Default: versions are not compared. */
@@ -72,13 +75,14 @@ export interface VerifyOptions {
  * Compares the catalogue with the guards and, key by key, the data of all stores. Changes nothing.
  * Ranges may split, move and be backed up meanwhile: a finding about a range counts only when no
  * operation has worked on the range during the comparison. Rejects with `StoreDamagedError` when
- * the ranges of the catalogue do not cover the key space.
+ * the ranges of the catalogue do not cover the key space, and with `StoreUnavailableError` when a
+ * store is silent.
  */
 export async function verify(options: VerifyOptions): Promise<readonly Finding[]> {
-  const { catalogue, members, range: only } = options;
+  const { catalogue, members, timers, range: only } = options;
   const findings: Finding[] = [];
   for (const { name } of (await catalogue.stores()).map(({ row }) => row)) {
-    if (members.has(name) && (await isMember(members, name))) {
+    if (members.has(name) && (await isMember(members, name, timers))) {
       findings.push(...(await storeFindings(name, options)));
     } else if ((await catalogue.store(name)) !== undefined) {
       // The store is still in the catalogue, so it was not removed meanwhile.
@@ -119,17 +123,15 @@ function newRangesOf(row: OperationRow): readonly number[] {
   return row.kind === 'merge' ? [row.into] : [];
 }
 
-async function guardFindings(
-  store: string,
-  { catalogue, members }: VerifyOptions,
-): Promise<readonly Finding[]> {
+async function guardFindings(store: string, options: VerifyOptions): Promise<readonly Finding[]> {
+  const { catalogue } = options;
   // The order of these reads matters. Ids between the two values of `nextId` belong to operations
   // that begin meanwhile. The new ranges of an operation that began before are in its row, or in
   // the map, which is read after it.
   const before = (await catalogue.mapRow()).row.nextId;
   const pending = new Set((await catalogue.operations()).flatMap(({ row }) => newRangesOf(row)));
   const ranges = new Map((await catalogue.ranges()).map((range) => [range.row.id, range]));
-  const guards = await guardsOf(members.named(store));
+  const guards = await guardsOf(store, options);
   const after = (await catalogue.mapRow()).row.nextId;
   const findings: Finding[] = [];
   for (const [id, { state }] of guards) {
@@ -161,9 +163,13 @@ async function isAtRest(
   return (await catalogue.range(range.row.id))?.version === range.version;
 }
 
-async function guardsOf(member: MemberStore): Promise<ReadonlyMap<number, GuardRow>> {
+async function guardsOf(
+  store: string,
+  options: VerifyOptions,
+): Promise<ReadonlyMap<number, GuardRow>> {
   const guards = new Map<number, GuardRow>();
-  for await (const entries of pagesOf(member, guardRows, { limit: keysEach, bytesMax: 1 << 20 })) {
+  const reader = { range: readerOf(store, options) };
+  for await (const entries of pagesOf(reader, guardRows, { limit: keysEach, bytesMax: 1 << 20 })) {
     for (const { key, value } of entries) {
       guards.set(Number(decodeTuple(key).at(-1)), decodeGuardRow(value));
     }
@@ -193,9 +199,25 @@ async function dataFindings(
     return (await isAtRest(range, catalogue)) ? [found] : [];
   }
   // Read after the data, so that it includes the commits that were made meanwhile.
-  const last = (await lastVersionOf?.(store)) ?? version;
+  const last = await lastOf(store, version, options);
   if (version <= last || !(await isAtRest(range, catalogue))) return [];
   return [{ kind: 'version ahead', ...at, version, last }];
+}
+
+/** The greatest version that a store has given out; `otherwise` when nobody knows it. */
+async function lastOf(
+  store: string,
+  otherwise: number,
+  { lastVersionOf, timers }: VerifyOptions,
+): Promise<number> {
+  if (lastVersionOf === undefined) return otherwise;
+  return answered(lastVersionOf(store), { store, timers });
+}
+
+/** Reads pages of a store, which must not be silent. */
+function readerOf(store: string, { members, timers }: VerifyOptions): MemberStore['range'] {
+  return (range, options) =>
+    answered(members.named(store).range(range, options), { store, timers, isLong: true });
 }
 
 interface SeenData {
@@ -208,8 +230,9 @@ interface SeenData {
 async function lookAtData(
   store: string,
   range: RangeRow,
-  { members, onKeys }: VerifyOptions,
+  options: VerifyOptions,
 ): Promise<SeenData> {
+  const read = readerOf(store, options);
   let keys = 0;
   let first: Bytes | undefined;
   let version = 0;
@@ -225,9 +248,9 @@ async function lookAtData(
       version = Math.max(version, candidate.version);
       return 'skip';
     };
-    const page = await members.named(store).range(rest, { limit: 1, bytesMax: 0, filter });
+    const page = await read(rest, { limit: 1, bytesMax: 0, filter });
     keys += seen;
-    await onKeys?.(seen);
+    await options.onKeys?.(seen);
     isOver = !page.more;
     if (last !== undefined) rest = { ...rest, start: keyAfter(last) };
   }

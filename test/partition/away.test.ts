@@ -96,7 +96,7 @@ async function world({ from, to }: { readonly from: 's0' | 's1'; readonly to: 's
     },
     dirtyRows: async () => (await home.range(dirtyRows(range), whole)).entries.length,
     read: async () => (await store.range(prefixRange(prefix), whole)).entries.length,
-    findings: () => verify({ catalogue, members, clock }),
+    findings: () => verify({ catalogue, members, clock, timers: systemTimers }),
   };
 }
 

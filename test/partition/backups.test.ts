@@ -35,7 +35,7 @@ async function world() {
   assert.ok(range !== undefined);
   const operations = operationsOver(members, clock);
   const target = await openMemoryStore({ clock });
-  const findings = () => verify({ catalogue, members, clock });
+  const findings = () => verify({ catalogue, members, clock, timers: systemTimers });
   return { clock, members, store, operations, range: range.id, target, findings };
 }
 

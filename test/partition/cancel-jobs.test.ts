@@ -11,7 +11,7 @@ import { silentLogger } from '../../src/http/exchange/logger.js';
 import { partitionPrefix } from '../../src/kv/partition-prefix.js';
 import { appendString } from '../../src/kv/tuple.js';
 import type { MoveStep } from '../../src/partition/rows.js';
-import { manualTimers } from '../support/manual-timers.js';
+import { hurried } from '../support/manual-timers.js';
 import { operationsOver } from './composed-stores.js';
 
 const keysCount = 1_500;
@@ -82,17 +82,19 @@ void it(
 );
 
 void it('the cancellation of a move ends although its target is silent', hangs, async (t) => {
-  const timers = manualTimers();
-  const { open, operation } = await moving(timers);
-  const control = new Partitions(open);
-  const mocked = t.mock.method(open.members.named('b'), 'get', () => new Promise(() => undefined));
-  const { job } = await control.cancel(operation);
-  let found = await control.job(job);
-  while (found?.state === 'running' && !t.signal.aborted) {
-    timers.fire();
-    await turn();
-    found = await control.job(job);
-  }
+  const { open, operation, found, mocked } = await hurried(t.signal, async (timers) => {
+    const { open, operation } = await moving(timers);
+    const control = new Partitions(open);
+    const silent = () => new Promise(() => undefined);
+    const mocked = t.mock.method(open.members.named('b'), 'get', silent);
+    const { job } = await control.cancel(operation);
+    let found = await control.job(job);
+    while (found?.state === 'running' && !t.signal.aborted) {
+      await turn();
+      found = await control.job(job);
+    }
+    return { open, operation, found, mocked };
+  });
   assert.deepEqual([found?.state, found?.result], ['done', { cancelled: true }], found?.problem);
   const left = await open.catalogue.operation(operation);
   assert.equal(left?.row.kind === 'move' && left.row.step, 'cancel', 'the target is emptied later');

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it, type TestContext } from 'node:test';
-import { holdingTimers } from '../../src/base/async/timers.js';
+import { holdingTimers, systemTimers } from '../../src/base/async/timers.js';
 import { equalBytes } from '../../src/base/bytes.js';
 import { manualClock } from '../../src/base/clock.js';
 import { systemRandomness } from '../../src/base/randomness.js';
@@ -75,7 +75,7 @@ async function world(from: 's0' | 's1' = 's0') {
       return operation;
     },
     storeOf: async (key: Uint8Array) => (await catalogue.map()).at(key).store,
-    findings: () => verify({ catalogue, members, clock }),
+    findings: () => verify({ catalogue, members, clock, timers: systemTimers }),
   };
 }
 

@@ -14,10 +14,11 @@ import { Catalogue } from '../../src/partition/catalogue.js';
 import { guardKey, mapKey, memberKey, storeRowKey } from '../../src/partition/keys.js';
 import { Members } from '../../src/partition/members.js';
 import { isMember, MembershipError, removeMember } from '../../src/partition/membership.js';
+import { answered } from '../../src/partition/reach.js';
 import { StoreLocationMismatchError } from '../../src/partition/operations/tools.js';
 import type { MoveStep } from '../../src/partition/rows.js';
 import { verify } from '../../src/partition/verify.js';
-import { hurried } from '../support/manual-timers.js';
+import { hurried, manualTimers } from '../support/manual-timers.js';
 import { addedAs, admitted, leaving, membersOf, operationsOver } from './composed-stores.js';
 
 // A removal that waits for a store that is silent never ends.
@@ -44,7 +45,7 @@ async function namesOf(catalogue: Catalogue): Promise<readonly string[]> {
 }
 
 function findingsOf(members: Members, catalogue: Catalogue) {
-  return verify({ catalogue, members, clock });
+  return verify({ catalogue, members, clock, timers: systemTimers });
 }
 
 void describe('a store that another process has removed', () => {
@@ -254,6 +255,85 @@ void describe('a store that is silent', () => {
       operationsOver(here, clock, { timers }).carryOut(begun.operation),
     );
     await assert.rejects(carried, isSilent);
+  });
+
+  for (const hanging of ['get', 'fence'] as const) {
+    void it(`is not waited for when the ${hanging} of its guard hangs`, hangs, async (t) => {
+      const { here, range } = await world();
+      const begun = await operationsOver(here, clock).beginMove(range, 's1');
+      assert.ok(begun.ok);
+      const { home } = here;
+      const read = home.get.bind(home);
+      let reads = 0;
+      if (hanging === 'fence') t.mock.method(home, 'fence', silent);
+      else
+        t.mock.method(home, 'get', (key: Uint8Array) => {
+          const isGuard = equalBytes(key, guardKey(range));
+          reads += isGuard ? 1 : 0;
+          // The first one looks whether somebody has to end a pause.
+          return isGuard && reads > 1 ? silent() : read(key);
+        });
+      const carried = hurried(t.signal, (timers) =>
+        operationsOver(here, clock, { timers }).carryOut(begun.operation),
+      );
+      await assert.rejects(carried, /'s0' has been silent for (2|10) seconds/);
+    });
+  }
+
+  void it(
+    'is not waited for when it counts the writes that a move must follow',
+    hangs,
+    async (t) => {
+      const { here, range } = await world();
+      const begun = await operationsOver(here, clock).beginMove(range, 's1');
+      assert.ok(begun.ok);
+      const died = new Error('died');
+      const diesAt = (last: MoveStep) => (step: MoveStep) => {
+        if (step === last) throw died;
+      };
+      const dying = operationsOver(here, clock, { onStep: diesAt('copy') });
+      await assert.rejects(dying.carryOut(begun.operation), died);
+      t.mock.method(here.home, 'sample', silent);
+      const carried = hurried(t.signal, (timers) =>
+        operationsOver(here, clock, { timers }).carryOut(begun.operation),
+      );
+      await assert.rejects(carried, /'s0' has been silent for 10 seconds/);
+    },
+  );
+
+  void it('is not waited for by what deletes data that nobody reads', hangs, async (t) => {
+    const { here, range } = await world();
+    const { home } = here;
+    const read = home.get.bind(home);
+    t.mock.method(home, 'get', (key: Uint8Array) =>
+      equalBytes(key, guardKey(range)) ? silent() : read(key),
+    );
+    const begun = hurried(t.signal, (timers) =>
+      operationsOver(here, clock, { timers }).beginDiscard(range, 's1'),
+    );
+    await assert.rejects(begun, isSilent);
+  });
+
+  for (const hanging of ['get', 'range'] as const) {
+    void it(`is not waited for by verify when its ${hanging} hangs`, hangs, async (t) => {
+      const { here, catalogue } = await world();
+      t.mock.method(here.named('s1'), hanging, silent);
+      const found = hurried(t.signal, (timers) =>
+        verify({ catalogue, members: here, clock, timers }),
+      );
+      await assert.rejects(found, /'s1' has been silent for (2|10) seconds/);
+    });
+  }
+
+  void it('is waited for while it goes on counting', hangs, async () => {
+    const timers = manualTimers();
+    const { promise, resolve } = deferred();
+    let counted = 0;
+    const progress = () => counted;
+    const call = answered(promise, { store: 's1', timers, isLong: true, progress });
+    for (; counted < 20; counted += 1) timers.fire();
+    resolve();
+    await call;
   });
 
   void it('is not waited for as the source of one, whose guard is looked at', hangs, async (t) => {
@@ -552,7 +632,7 @@ void describe('the removal of a store', () => {
       comesBack();
       await Promise.all(late);
       assert.equal(late.length, 1);
-      assert.ok(await isMember(elsewhere, 's1'));
+      assert.ok(await isMember(elsewhere, 's1', systemTimers));
       assert.deepEqual(await namesOf(catalogue), ['s0', 's1', 's2']);
     },
   );
@@ -586,7 +666,7 @@ void describe('a store that is taken out while another process starts with it', 
     comesLate();
     await Promise.all(late);
     assert.equal(late.length, 1);
-    assert.ok(await isMember(elsewhere, 's1'));
+    assert.ok(await isMember(elsewhere, 's1', systemTimers));
   });
 });
 
@@ -619,7 +699,7 @@ void describe('a store that is taken in while another process takes it out', () 
     await admitted(elsewhere);
     isBack.resolve();
     assert.ok(await removed);
-    assert.ok(await isMember(elsewhere, 's1'));
+    assert.ok(await isMember(elsewhere, 's1', systemTimers));
     assert.deepEqual(await namesOf(catalogue), ['s0', 's1', 's2']);
   });
 });

@@ -356,13 +356,13 @@ void describe('the comparison of the catalogue with the stores', () => {
     const { catalogue, members, operations } = each;
     const operation = await begunMove(each);
     await dyingBefore('catch up', each, operation);
-    assert.deepEqual(await verify({ catalogue, members, clock }), []);
+    assert.deepEqual(await verify({ catalogue, members, clock, timers: systemTimers }), []);
     const later = manualClock(clock.nowMicros() + 3_600_000_000);
-    assert.deepEqual(await verify({ catalogue, members, clock: later }), [
+    assert.deepEqual(await verify({ catalogue, members, clock: later, timers: systemTimers }), [
       { kind: 'abandoned operation', operation },
     ]);
     await operations.carryOut(operation);
-    assert.deepEqual(await verify({ catalogue, members, clock: later }), []);
+    assert.deepEqual(await verify({ catalogue, members, clock: later, timers: systemTimers }), []);
     const [source, target] = each.stores;
     const [range] = (await catalogue.map()).ranges;
     const id = range?.id ?? 0;
@@ -372,7 +372,7 @@ void describe('the comparison of the catalogue with the stores', () => {
     await source?.commit({ checks: [], puts: [stray], deletes: [] });
     await target?.commit({ checks: [], puts: [], deletes: [guardKey(id)] });
     const first = Buffer.from(keys[0] ?? []);
-    assert.deepEqual(await verify({ catalogue, members, clock: later }), [
+    assert.deepEqual(await verify({ catalogue, members, clock: later, timers: systemTimers }), [
       { kind: 'stray guard', range: id, store: 's0', serves: true },
       { kind: 'stray data', range: id, store: 's0', keys: keys.length, first },
       { kind: 'no guard', range: id, store: 's1' },
@@ -407,9 +407,17 @@ void describe('the comparison of the catalogue with stores that are at work', ()
       });
     });
     const { catalogue } = each;
-    const findings = await verify({ catalogue, members: membersOf(stores), clock });
+    const findings = await verify({
+      catalogue,
+      members: membersOf(stores),
+      clock,
+      timers: systemTimers,
+    });
     assert.ok(isOver);
-    assert.deepEqual(await verify({ catalogue, members: each.members, clock }), []);
+    assert.deepEqual(
+      await verify({ catalogue, members: each.members, clock, timers: systemTimers }),
+      [],
+    );
     return findings;
   }
 
@@ -503,17 +511,17 @@ void describe('a repair', () => {
     const dead = { state: 'moved', epoch: 1, operation: 0, token: 0 } as const;
     const left = { key: guardKey(99), value: encodeGuardRow(dead) };
     await target.commit({ checks: [], puts: [left], deletes: [] });
-    const found = await verify({ catalogue, members, clock });
+    const found = await verify({ catalogue, members, clock, timers: systemTimers });
     assert.deepEqual(
       found.map(({ kind }) => kind),
       ['stray guard', 'stray data'],
     );
-    const ends = await repair({ members, operations }, found);
+    const ends = await repair({ members, operations, timers: systemTimers }, found);
     assert.deepEqual(
       ends.map(({ kind }) => kind),
       ['repaired', 'repaired'],
     );
-    assert.deepEqual(await verify({ catalogue, members, clock }), []);
+    assert.deepEqual(await verify({ catalogue, members, clock, timers: systemTimers }), []);
     assert.deepEqual(await held(each), [keys.length, 0]);
     // A store that serves the range too may have writes of somebody.
     await target.commit({ checks: [], puts: keys.slice(0, 7).map(putOf), deletes: [] });
@@ -521,8 +529,8 @@ void describe('a repair', () => {
     const twice = { key: guardKey(id), value: guard?.value ?? Buffer.alloc(0) };
     await target.commit({ checks: [], puts: [twice], deletes: [] });
     const refused = await repair(
-      { members, operations },
-      await verify({ catalogue, members, clock }),
+      { members, operations, timers: systemTimers },
+      await verify({ catalogue, members, clock, timers: systemTimers }),
     );
     assert.deepEqual(
       refused.map((end) => (end.kind === 'left' ? end.why : end.kind)),
@@ -551,7 +559,7 @@ void describe('a repair', () => {
       const move = await operations.beginMove(id, 's1');
       assert.ok(move.ok);
       await operations.carryOut(move.operation);
-      assert.deepEqual(await verify({ catalogue, members, clock }), []);
+      assert.deepEqual(await verify({ catalogue, members, clock, timers: systemTimers }), []);
       assert.deepEqual(await operations.beginDiscard(id, 's1'), {
         ok: false,
         refusal: 'the store has the range',
@@ -564,7 +572,13 @@ void describe('a repair', () => {
   void it('tells of versions that a store has forgotten', async () => {
     const { catalogue, members } = await world();
     const lastVersionOf = () => Promise.resolve(5);
-    const [found, ...more] = await verify({ catalogue, members, clock, lastVersionOf });
+    const [found, ...more] = await verify({
+      catalogue,
+      members,
+      clock,
+      timers: systemTimers,
+      lastVersionOf,
+    });
     assert.deepEqual(more, []);
     assert.equal(found?.kind === 'version ahead' && found.last, 5);
   });

@@ -303,8 +303,8 @@ class World {
     }
     const stores = this.#shared.map(({ name, memory }) => [name, memory] as const);
     const members = new Members(storeNames[0], new Map(stores));
-    const { clock } = this.#scheduler;
-    const findings = await verify({ catalogue: this.#catalogue, members, clock });
+    const { clock, timers } = this.#scheduler;
+    const findings = await verify({ catalogue: this.#catalogue, members, clock, timers });
     // A process that came too late may have left a guard that serves nobody.
     const wrong = findings.filter((each) => each.kind !== 'stray guard' || each.serves);
     assert.deepEqual(wrong, []);

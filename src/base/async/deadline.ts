@@ -2,22 +2,34 @@ import type { Timer, Timers } from './timers.js';
 
 /** The number of steps in which a deadline is counted. */
 const steps = 4;
+/** How long the stop of a process waits for work that it may cut off. */
+const stopMs = 5_000;
 
 /**
  * Resolves as the work does, or rejects with `late()` after `limitMs`. The time is counted in
  * steps, and each step needs a running process: a process that was suspended for an hour has not
- * waited an hour.
+ * waited an hour. `progress` has another value whenever the work has got on: the time begins again
+ * then.
  */
 export function within<T>(
   work: Promise<T>,
-  options: { readonly limitMs: number; readonly timers: Timers; readonly late: () => Error },
+  options: {
+    readonly limitMs: number;
+    readonly timers: Timers;
+    readonly late: () => Error;
+    readonly progress?: () => number;
+  },
 ): Promise<T> {
-  const { limitMs, timers, late } = options;
+  const { limitMs, timers, late, progress } = options;
   return new Promise((resolve, reject) => {
     let timer: Timer | undefined;
+    let seen = progress?.();
     const step = (left: number): void => {
-      if (left === 0) reject(late());
-      else timer = timers.start(limitMs / steps, step, left - 1);
+      const now = progress?.();
+      const rest = now === seen ? left : steps;
+      seen = now;
+      if (rest === 0) reject(late());
+      else timer = timers.start(limitMs / steps, step, rest - 1);
     };
     step(steps);
     void work.then(resolve, reject).finally(() => timer?.close());
@@ -40,4 +52,13 @@ export async function endsWithin(
     if (error === late) return false;
     throw error;
   }
+}
+
+/**
+ * Waits for work that may be cut off when the process stops, for at most `stopMs`: a disk, a store
+ * or another server that does not answer may hold it up. False when it has not ended by then: the
+ * stop goes on without it. Rejects as the work does.
+ */
+export function endsBeforeStop(work: Promise<unknown>, timers: Timers): Promise<boolean> {
+  return endsWithin(work, { limitMs: stopMs, timers });
 }

@@ -32,7 +32,7 @@ export async function backUp(
 ): Promise<void> {
   const range = (await heldRange(tools, held, held.row.range)).row;
   const source = tools.members.named(range.store);
-  await takeGuard(source, range.id, held);
+  await takeGuard(tools, held, { store: range.store, range: range.id });
   await held.advance(held.row);
   try {
     await copy(tools, held, { range, source, target });
@@ -44,7 +44,7 @@ export async function backUp(
 /** Ends a backup whose process has died, or that was cancelled: the range is served as before. */
 export async function undoBackup(tools: OperationTools, held: Held): Promise<MoveEnd> {
   const range = (await heldRange(tools, held, held.row.range)).row;
-  await takeGuard(tools.members.named(range.store), range.id, held);
+  await takeGuard(tools, held, { store: range.store, range: range.id });
   await held.advance(held.row);
   await serveAgain(tools, held, range);
   return 'cancelled';
@@ -59,7 +59,7 @@ async function copy(
   const change = (before: Versioned<GuardRow>, state: 'logging' | 'fenced') =>
     held.guarded(changeGuard(source, range, held, { before, state }));
   const guardedStore = ({ version }: Versioned<GuardRow>): GuardedStore => {
-    return { store: source, guard: { key: guardKey(range.id), version } };
+    return { name: range.store, store: source, guard: { key: guardKey(range.id), version } };
   };
   let guard = await change(await ownGuard(source, range.id, held, ['serving']), 'logging');
   const part = { range: range.id, data: dataOf(range), entriesMax };
@@ -103,7 +103,8 @@ async function serveAgain(tools: OperationTools, held: Held, range: RangeRow): P
   const state = 'serving';
   const isServing = before.row.state === state;
   const guard = isServing ? before : await changeGuard(store, range, held, { before, state });
-  const guarded = { store, guard: { key: guardKey(range.id), version: guard.version } };
+  const key = guardKey(range.id);
+  const guarded = { name: range.store, store, guard: { key, version: guard.version } };
   await held.guarded(deleteAll(guarded, dirtyRows(range.id), (keys) => held.afterDeletion(keys)));
   await releaseRange(tools, held, range.id);
 }

@@ -1,5 +1,6 @@
 import { dirtyRows } from '../keys.js';
 import { dirtyRowsMax } from '../limits.js';
+import { answered } from '../reach.js';
 import type { OperationRow } from '../rows.js';
 import type { HeldOperation } from './held-operation.js';
 import type { OperationTools } from './tools.js';
@@ -19,14 +20,22 @@ export function dirtyRowsMaxOf({ limits }: Pick<OperationTools, 'limits'>): numb
   return limits?.dirtyRowsMax ?? dirtyRowsMax;
 }
 
-/** Whether the dirty rows of a range exceed their limit. */
+/**
+ * Whether the dirty rows of a range exceed their limit. Rejects with `StoreUnavailableError` when
+ * the store is silent.
+ */
 export async function isTooFarBehind(
-  tools: OperationTools,
-  { store, guard }: GuardedStore,
+  tools: Pick<OperationTools, 'limits' | 'timers'>,
+  { name, store, guard }: GuardedStore,
   range: number,
 ): Promise<boolean> {
-  const { keys } = await store.sample(dirtyRows(range), 0, { guard });
-  return keys > dirtyRowsMaxOf(tools);
+  let calls = 0;
+  const onKeys = (): void => {
+    calls += 1;
+  };
+  const sample = store.sample(dirtyRows(range), 0, { guard, onKeys });
+  const asked = { store: name, timers: tools.timers, isLong: true, progress: () => calls };
+  return (await answered(sample, asked)).keys > dirtyRowsMaxOf(tools);
 }
 
 /**

@@ -84,19 +84,19 @@ async function replace(
 }
 
 async function replaceGuards(
-  { members }: OperationTools,
+  tools: OperationTools,
   held: HeldOperation<OperationRow>,
   { before, after }: Replacement,
 ): Promise<void> {
   const [first] = after;
   if (first === undefined) return;
-  const store = members.named(first.store);
+  const store = tools.members.named(first.store);
   const { id: operation, token } = held.row;
   if ((await readGuard(store, first.id)) !== undefined) return;
   const checks: Check[] = [];
   const deletes: Bytes[] = [];
   for (const { row } of before) {
-    const guard = await takeGuard(store, row.id, held);
+    const guard = await takeGuard(tools, held, { store: first.store, range: row.id });
     if (guard === undefined) {
       // Either another process has just written the new guards, or the operation is finished.
       if ((await readGuard(store, first.id)) !== undefined) return;

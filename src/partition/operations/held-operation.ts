@@ -4,6 +4,7 @@ import type { Bytes } from '../../base/bytes.js';
 import type { MemberStore } from '../../kv/member-store.js';
 import { versioned } from '../catalogue.js';
 import { guardKey, operationKey, rangeKey } from '../keys.js';
+import { answered } from '../reach.js';
 import {
   decodeGuardRow,
   encodeGuardRow,
@@ -164,21 +165,25 @@ export async function writeGuard(
 /**
  * Writes the token of the operation into the guard of a range, so that all processes that had the
  * operation before are refused. The state of the guard stays. Undefined when there is no guard.
+ * Rejects with `StoreUnavailableError` when the store is silent.
  */
 export async function takeGuard(
-  store: MemberStore,
-  range: number,
+  { members, timers }: Pick<OperationTools, 'members' | 'timers'>,
   held: HeldOperation<OperationRow>,
+  { store: name, range }: { readonly store: string; readonly range: number },
 ): Promise<Versioned<GuardRow> | undefined> {
   const { id, token } = held.row;
+  const store = members.named(name);
+  const asked = { store: name, timers };
   for (;;) {
-    const guard = await readGuard(store, range);
+    const guard = await answered(readGuard(store, range), asked);
     if (guard === undefined) return undefined;
     const { operation, token: written } = guard.row;
     if (operation === id && written === token) return guard;
     if (operation > id || (operation === id && written > token)) throw held.takenOver();
     const row = { ...guard.row, operation: id, token };
-    const taken = await writeGuard(store, range, { before: guard.version, row });
+    const write = writeGuard(store, range, { before: guard.version, row });
+    const taken = await answered(write, { ...asked, isLong: true });
     if (taken !== undefined) return taken;
   }
 }

@@ -23,7 +23,7 @@ export async function removeLostStore(tools: LostStoreTools, name: string): Prom
   const cancelled = async (operation: number): Promise<void> => {
     try {
       // The time limit covers the whole cancellation, also the deletions at the source.
-      await answered(operations.cancel(operation), { store: name, timers, isWrite: true });
+      await answered(operations.cancel(operation), { store: name, timers, isLong: true });
     } catch (error) {
       if (!(error instanceof StoreUnavailableError)) throw error;
       // A store of the move is silent or slow. The move is cancelled all the same and ended below

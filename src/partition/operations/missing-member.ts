@@ -60,7 +60,7 @@ async function missingStore(
   name: string,
 ): Promise<StoreNotOpenError | StoreLocationMismatchError | undefined> {
   try {
-    const isSame = await answered(isMember(members, name), { store: name, timers });
+    const isSame = await isMember(members, name, timers);
     return isSame ? undefined : new StoreLocationMismatchError(operation, name);
   } catch (error) {
     if (error instanceof StoreNotOpenError) return error;
@@ -87,7 +87,7 @@ async function sourceWaits(
   if (step === 'cancel' || state !== 'logging') return state !== 'serving';
   const guard = { key: guardKey(range), version: found.version };
   try {
-    return await isTooFarBehind(tools, { store, guard }, range);
+    return await isTooFarBehind(tools, { name: source, store, guard }, range);
   } catch (error) {
     // Another process has changed the guard meanwhile, so the operation is at work.
     if (error instanceof GuardError) return false;

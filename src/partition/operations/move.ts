@@ -6,7 +6,6 @@ import type { Check, KeyRange, Put } from '../../kv/store.js';
 import { dirtyRows, guardKey, mapKey, progressKey, rangeKey } from '../keys.js';
 import { isMember } from '../membership.js';
 import { dataOf } from '../range-map.js';
-import { answered } from '../reach.js';
 import {
   encodeMapRow,
   encodeRangeRow,
@@ -138,9 +137,9 @@ export class Mover {
   async #take(name: string): Promise<void> {
     if (this.#taken.has(name)) return;
     const { members, timers } = this.#tools;
-    const isSame = await answered(isMember(members, name), { store: name, timers });
+    const isSame = await isMember(members, name, timers);
     if (!isSame) throw new StoreLocationMismatchError(this.#held.row.id, name);
-    const guard = await takeGuard(members.named(name), this.#range.id, this.#held);
+    const guard = await takeGuard(this.#tools, this.#held, { store: name, range: this.#range.id });
     // A late process may have taken the guard of a later operation. Then this write fails.
     if (guard !== undefined) await this.#held.advance(this.#held.row);
     this.#taken.add(name);
@@ -176,9 +175,7 @@ export class Mover {
       await this.#held.advance(this.#held.row);
       const { row, version } = await this.#held.guarded(this.#endPause());
       if (row.state === 'logging') {
-        const source = this.#guardedStore(this.#tools.members.named(this.#held.row.source), {
-          version,
-        });
+        const source = this.#guardedStore(this.#held.row.source, { version });
         if (await this.#held.guarded(isTooFarBehind(this.#tools, source, this.#range.id))) {
           this.#giveUp = this.#tooSlow(failure);
           return 'cancel';
@@ -352,7 +349,7 @@ export class Mover {
     if (before === undefined) throw this.#held.takenOver();
     if (before.row.state !== 'incoming') return 'clean';
     assertOwn(before, this.#held);
-    if (!this.#hasFloor) await raiseFloor(this.#guardedStore(store, before), floor);
+    if (!this.#hasFloor) await raiseFloor(this.#guardedStore(target, before), floor);
     const { epoch } = (await this.#rangeRow()).row;
     const row = { ...this.#guardRow('serving'), epoch };
     const change = { before: before.version, row, deletes: [progressKey(this.#range.id)] };
@@ -390,7 +387,7 @@ export class Mover {
     const { id, source, target } = this.#held.row;
     const before = await this.#sourceGuard(['serving', 'logging', 'fenced', 'moved']);
     const serving = before.row.state === 'serving' ? before : await this.#change(before, 'serving');
-    const from = this.#guardedStore(this.#tools.members.named(source), serving);
+    const from = this.#guardedStore(source, serving);
     await this.#deleteAll(from, dirtyRows(this.#range.id));
     try {
       await this.#emptyTarget();
@@ -415,7 +412,7 @@ export class Mover {
     const incoming = await readGuard(store, this.#range.id);
     if (incoming === undefined) return;
     assertOwn(incoming, this.#held);
-    const guarded = this.#guardedStore(store, incoming);
+    const guarded = this.#guardedStore(target, incoming);
     await this.#deleteAll(guarded, dataOf(this.#range));
     await this.#removeGuard(guarded, [progressKey(this.#range.id)]);
   }
@@ -466,23 +463,21 @@ export class Mover {
   }
 
   async #source(): Promise<GuardedStore> {
-    const store = this.#tools.members.named(this.#held.row.source);
-    return this.#guardedStore(store, await this.#sourceGuard(['logging', 'fenced', 'moved']));
+    const guard = await this.#sourceGuard(['logging', 'fenced', 'moved']);
+    return this.#guardedStore(this.#held.row.source, guard);
   }
 
   async #target(): Promise<GuardedStore> {
-    const store = this.#tools.members.named(this.#held.row.target);
-    const guard = await readGuard(store, this.#range.id);
+    const { target } = this.#held.row;
+    const guard = await readGuard(this.#tools.members.named(target), this.#range.id);
     if (guard?.row.state !== 'incoming') throw this.#held.takenOver();
     assertOwn(guard, this.#held);
-    return this.#guardedStore(store, guard);
+    return this.#guardedStore(target, guard);
   }
 
-  #guardedStore(
-    store: GuardedStore['store'],
-    { version }: Pick<Versioned<GuardRow>, 'version'>,
-  ): GuardedStore {
-    return { store, guard: { key: guardKey(this.#range.id), version } };
+  #guardedStore(name: string, { version }: Pick<Versioned<GuardRow>, 'version'>): GuardedStore {
+    const store = this.#tools.members.named(name);
+    return { name, store, guard: { key: guardKey(this.#range.id), version } };
   }
 
   /** The guard of the source, which must be in one of the given states. */

@@ -100,14 +100,15 @@ export class Operations {
    * deletes it.
    */
   async beginDiscard(range: number, store: string): Promise<BeginResult> {
-    const { catalogue, members } = this.#tools;
+    const { catalogue, members, timers } = this.#tools;
     const found = await catalogue.range(range);
     if (found === undefined) return refused('no such range');
     const known = await this.#store(store);
     if (typeof known === 'string') return refused(known);
     const source = found.row.store;
     if (source === store) return refused('the store has the range');
-    const guard = await readGuard(members.named(source), range);
+    const read = readGuard(members.named(source), range);
+    const guard = await answered(read, { store: source, timers });
     if (found.row.operation === 0 && guard?.row.state !== 'serving') {
       return refused('nobody serves the range');
     }
@@ -241,7 +242,7 @@ export class Operations {
     const known = members.has(name) ? await catalogue.store(name) : undefined;
     if (known === undefined) return 'no such store';
     try {
-      const isSame = await answered(isMember(members, name), { store: name, timers });
+      const isSame = await isMember(members, name, timers);
       return isSame ? known : 'location mismatch';
     } catch (error) {
       if (error instanceof StoreUnavailableError) return 'the store is away';

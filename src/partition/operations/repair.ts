@@ -1,10 +1,17 @@
-import type { MemberStore } from '../../kv/member-store.js';
+import type { Timers } from '../../base/async/timers.js';
 import { guardKey, progressKey } from '../keys.js';
+import { answered } from '../reach.js';
 import { readGuard } from './held-operation.js';
 import type { Refusal, Operations } from './operations.js';
 import { ServedTwiceError } from './tools.js';
 import type { Members } from '../members.js';
 import type { Finding } from '../verify.js';
+
+export interface RepairTools {
+  readonly members: Members;
+  readonly operations: Operations;
+  readonly timers: Timers;
+}
 
 /** The outcome for one finding. */
 export type Repair = { readonly kind: 'repaired'; readonly finding: Finding } | UnrepairedFinding;
@@ -25,7 +32,7 @@ export type UnrepairedReason = Refusal | 'no repair' | 'served twice';
  * else.
  */
 export async function repair(
-  { members, operations }: { readonly members: Members; readonly operations: Operations },
+  tools: RepairTools,
   findings: readonly Finding[],
 ): Promise<readonly Repair[]> {
   const repairs: Repair[] = [];
@@ -38,7 +45,7 @@ export async function repair(
     }
     const { range, store } = finding;
     const found = `${range} ${store}`;
-    const why = ends.has(found) ? ends.get(found) : await discard(members, operations, finding);
+    const why = ends.has(found) ? ends.get(found) : await discard(tools, finding);
     ends.set(found, why);
     repairs.push(
       why === undefined ? { kind: 'repaired', finding } : { kind: 'left', finding, why },
@@ -49,18 +56,15 @@ export async function repair(
 
 /** Undefined: it was deleted. */
 async function discard(
-  members: Members,
-  operations: Operations,
+  tools: RepairTools,
   finding: Finding & { readonly kind: 'stray data' | 'stray guard' },
 ): Promise<UnrepairedReason | undefined> {
   const { range, store } = finding;
   if (finding.kind === 'stray guard' && finding.serves) return 'served twice';
-  const begun = await operations.beginDiscard(range, store);
-  if (begun.ok) {
-    return carriedOut(operations, begun.operation);
-  }
+  const begun = await tools.operations.beginDiscard(range, store);
+  if (begun.ok) return carriedOut(tools.operations, begun.operation);
   if (begun.refusal !== 'no such range') return begun.refusal;
-  await removeGuard(members.named(store), range);
+  await removeGuard(tools, store, range);
   return undefined;
 }
 
@@ -78,13 +82,17 @@ async function carriedOut(
 }
 
 /** Removes the guard of a range that no longer exists: its number is never used again. */
-async function removeGuard(store: MemberStore, range: number): Promise<void> {
-  const guard = await readGuard(store, range);
+async function removeGuard(
+  { members, timers }: RepairTools,
+  name: string,
+  range: number,
+): Promise<void> {
+  const store = members.named(name);
+  const asked = { store: name, timers };
+  const guard = await answered(readGuard(store, range), asked);
   if (guard === undefined) return;
   const key = guardKey(range);
-  await store.fence({
-    checks: [{ key, version: guard.version }],
-    puts: [],
-    deletes: [key, progressKey(range)],
-  });
+  const checks = [{ key, version: guard.version }];
+  const fence = store.fence({ checks, puts: [], deletes: [key, progressKey(range)] });
+  await answered(fence, { ...asked, isLong: true });
 }

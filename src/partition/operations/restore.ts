@@ -52,11 +52,12 @@ export async function restore(
 export async function undoRestore(tools: OperationTools, held: Held): Promise<MoveEnd> {
   const range = (await heldRange(tools, held, held.row.range)).row;
   const store = tools.members.named(range.store);
-  const guard = await takeGuard(store, range.id, held);
+  const guard = await takeGuard(tools, held, { store: range.store, range: range.id });
   await held.advance(held.row);
   // In another state nothing was restored yet, and the range may have other entries.
   if (guard?.row.state === 'incoming') {
-    const guarded = { store, guard: { key: guardKey(range.id), version: guard.version } };
+    const key = guardKey(range.id);
+    const guarded = { name: range.store, store, guard: { key, version: guard.version } };
     await emptied(held, { range, guarded });
   }
   await serveAgain(tools, held, range);
@@ -77,7 +78,7 @@ function emptied(held: Held, { range, guarded }: Closed): Promise<void> {
 async function closed(tools: OperationTools, held: Held): Promise<Closed> {
   const range = (await heldRange(tools, held, held.row.range)).row;
   const store = tools.members.named(range.store);
-  await takeGuard(store, range.id, held);
+  await takeGuard(tools, held, { store: range.store, range: range.id });
   await held.advance(held.row);
   const before = await ownGuard(store, range.id, held, ['serving']);
   // A commit that was under way before this fence may have written; the read below finds that.
@@ -92,7 +93,8 @@ async function closed(tools: OperationTools, held: Held): Promise<Closed> {
     throw new RangeNotEmptyError(range.id);
   }
   const incoming = await changeGuard(store, range, held, { before: guard, state: 'incoming' });
-  const guarded = { store, guard: { key: guardKey(range.id), version: incoming.version } };
+  const key = guardKey(range.id);
+  const guarded = { name: range.store, store, guard: { key, version: incoming.version } };
   return { range, guarded };
 }
 

@@ -13,8 +13,9 @@ const pageBytesMax = 1 << 20;
 /** Keys that one call deletes, at most. */
 const deletedKeysMax = 1_000;
 
-/** A store and the guard that the process may use there. */
+/** A store, its name, and the guard that the process may use there. */
 export interface GuardedStore {
+  readonly name: string;
   readonly store: MemberStore;
   readonly guard: Guard;
 }
@@ -170,10 +171,11 @@ async function copyKeys(
  * of keys that it has deleted.
  */
 export async function deleteAll(
-  { store, guard }: GuardedStore,
+  place: GuardedStore,
   keys: KeyRange,
   onStep: (keys: number) => Promise<void> = () => Promise.resolve(),
 ): Promise<void> {
+  const { store, guard } = place;
   let rest = keys;
   for (;;) {
     const found: Bytes[] = [];
@@ -185,7 +187,7 @@ export async function deleteAll(
     const page = await store.range(rest, { limit: 1, bytesMax: 0, filter, guard });
     const last = found.at(-1);
     if (last === undefined) return;
-    await deleteKeys({ store, guard }, found);
+    await deleteKeys(place, found);
     await onStep(found.length);
     if (!page.more) return;
     // Engines would have to skip the deleted keys again.

@@ -1,4 +1,4 @@
-import { endsWithin } from '../../base/async/deadline.js';
+import { endsBeforeStop } from '../../base/async/deadline.js';
 import { Gate } from '../../base/async/gate.js';
 import type { Timer, Timers } from '../../base/async/timers.js';
 import { StorageError } from '../../model/errors/storage-error.js';
@@ -17,8 +17,6 @@ import { copiesAtOnceMax, pendingCopiesMax } from './limits.js';
 
 /** How often a copy under way stores its progress, in milliseconds. */
 const progressMs = 5_000;
-/** How long a close waits for copies that it has aborted. */
-const copyCloseMs = 5_000;
 /** A waiting copy shows that it goes on once in this many intervals. */
 const waitingTicks = 4;
 
@@ -66,16 +64,15 @@ export class PendingCopies {
   }
 
   /**
-   * Ends all copies: they have failed. Waits for that for at most `copyCloseMs`, because a disk or
-   * a store that does not answer may hold them up. Resolves with the number of those that have not
-   * ended; the sweep ends them.
+   * Ends all copies: they have failed. Waits for that, but no longer than a stop does. Resolves
+   * with the number of those that have not ended; the sweep ends them.
    */
   async close(): Promise<number> {
     this.#isClosed = true;
     const copies = [...this.#copies.values()];
     for (const { stop } of copies) stop.abort();
     const ended = Promise.all(copies.map((copy) => copy.ended));
-    await endsWithin(ended, { limitMs: copyCloseMs, timers: this.#timers });
+    await endsBeforeStop(ended, this.#timers);
     return this.#copies.size;
   }
 

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { fork, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
-import { holdingTimers } from '../../../src/base/async/timers.js';
+import { holdingTimers, systemTimers } from '../../../src/base/async/timers.js';
 import { systemClock } from '../../../src/base/clock.js';
 import { systemRandomness } from '../../../src/base/randomness.js';
 import { decodeCounter } from '../../../src/kv/counter.js';
@@ -34,7 +34,10 @@ export async function killAt(places: Places, at: readonly Point[]): Promise<void
     for (const child of running) ledgers.push(await ledgerOf(child));
     checkTable(await readTable(store), ledgers);
     const catalogue = new Catalogue(members.home);
-    assert.deepEqual(await verify({ catalogue, members, clock: systemClock }), []);
+    assert.deepEqual(
+      await verify({ catalogue, members, clock: systemClock, timers: systemTimers }),
+      [],
+    );
   } finally {
     for (const child of running) child.kill('SIGKILL');
     await store.close();

@@ -3,7 +3,7 @@ import { fork, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { setTimeout as pause } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
-import { holdingTimers } from '../../../src/base/async/timers.js';
+import { holdingTimers, systemTimers } from '../../../src/base/async/timers.js';
 import { systemClock } from '../../../src/base/clock.js';
 import { systemRandomness } from '../../../src/base/randomness.js';
 import { remoteStore } from '../../../src/kv/conformance/remote-store.js';
@@ -58,7 +58,10 @@ export async function killServerAt(places: Places, at: readonly Point[]): Promis
     );
     assert.ok(writers.every(({ ledger }) => ledger.scans > 0));
     const catalogue = new Catalogue(members.home);
-    assert.deepEqual(await verify({ catalogue, members, clock: systemClock }), []);
+    assert.deepEqual(
+      await verify({ catalogue, members, clock: systemClock, timers: systemTimers }),
+      [],
+    );
   } finally {
     await store.close();
   }
