@@ -1,5 +1,6 @@
 import type { Randomness } from '../base/randomness.js';
 import type { MemberStore } from '../kv/member-store.js';
+import type { Check } from '../kv/store.js';
 import { Catalogue, ensureCatalogue, versioned } from './catalogue.js';
 import { lostKey, mapKey, memberKey, storeKeys, storeRowKey } from './keys.js';
 import { storesMax } from './limits.js';
@@ -231,6 +232,8 @@ interface OpenedMember extends NamedMember {
   readonly space: string;
   readonly store: MemberStore;
   readonly randomness: Randomness;
+  /** Whether an attempt before has made a member of an empty store. */
+  readonly wasEmpty?: boolean;
 }
 
 /**
@@ -239,40 +242,52 @@ interface OpenedMember extends NamedMember {
  * this name meanwhile; a store that was empty is then empty again.
  */
 async function takeIn(catalogue: Catalogue, taken: OpenedMember): Promise<MemberRow> {
-  const { row, version } = await becomeMember(taken);
-  const { location, known } = taken;
+  const { location, known, store } = taken;
+  // Read before the member row is written. A removal reads that row, then changes the row of the
+  // map, and then deletes the version that it has read: not what is written here, or the check
+  // fails.
+  const map = known === undefined ? await catalogue.mapRow() : undefined;
+  const check = map && { key: mapKey, version: map.version };
+  const { row, version, wasEmpty } = await becomeMember(taken);
   try {
-    const isThere = await register(catalogue, row, { location, isKnown: known !== undefined });
+    const isKnown = known !== undefined;
+    const isThere = await register(catalogue, row, { location, isKnown, ...(check && { check }) });
     // Another process is removing the store, and may not have deleted the member row yet.
-    return isThere ? row : await takeIn(catalogue, { ...taken, known: undefined });
+    return isThere ? row : await takeIn(catalogue, { ...taken, wasEmpty, known: undefined });
   } catch (error) {
-    const isRefused = error instanceof MembershipError && version !== undefined;
-    if (isRefused) await deleteRowOf(taken.store, version);
+    const isRefused = error instanceof MembershipError && wasEmpty && version !== undefined;
+    if (isRefused) await deleteRowOf(store, version);
     throw error;
   }
 }
 
 /**
- * Returns the row of a member, with its version when the store became one in this call. Writes the
- * row of a store again when the catalogue does not have it. The new version protects the row from
- * an older removal, which was given up because the store was silent and may still be carried out.
+ * Returns the row of a member, with its version when it was written in this call, and whether the
+ * store was empty before. Writes the row of a store again when the catalogue does not have it. The
+ * new version protects the row from an older removal, which was given up because the store was
+ * silent and may still be carried out.
  */
-async function becomeMember(
-  taken: OpenedMember,
-): Promise<{ readonly row: MemberRow; readonly version: number | undefined }> {
+async function becomeMember(taken: OpenedMember): Promise<{
+  readonly row: MemberRow;
+  readonly version: number | undefined;
+  readonly wasEmpty: boolean;
+}> {
   const { name, space, store, randomness, known } = taken;
   // Another process may admit the store at the same time.
   for (;;) {
     const found = versioned(await store.get(memberKey), decodeMemberRow);
     await assertFits(store, taken, found?.row);
-    if (found !== undefined && known !== undefined) return { row: found.row, version: undefined };
+    const wasEmpty = found === undefined || taken.wasEmpty === true;
+    if (found !== undefined && known !== undefined) {
+      return { row: found.row, version: undefined, wasEmpty };
+    }
     const row = found?.row ?? { space, name, admission: randomness.uuid() };
     const result = await store.commit({
       checks: [{ key: memberKey, version: found?.version ?? 'absent' }],
       puts: [{ key: memberKey, value: encodeMemberRow(row) }],
       deletes: [],
     });
-    if (result.ok) return { row, version: found === undefined ? result.version : undefined };
+    if (result.ok) return { row, version: result.version, wasEmpty };
   }
 }
 
@@ -334,13 +349,13 @@ function otherName(location: string, { name }: MemberRow): string {
 
 /**
  * Writes the row of a member into the catalogue. Returns false, and writes nothing, when `isKnown`
- * is set and the catalogue no longer has the store. Throws `MembershipError` when the catalogue has
- * another location under this name.
+ * is set and the catalogue no longer has the store, or when it does not have it and the check
+ * fails. Throws `MembershipError` when the catalogue has another location under this name.
  */
 async function register(
   catalogue: Catalogue,
   { name, admission }: MemberRow,
-  { location, isKnown }: { readonly location: string; readonly isKnown: boolean },
+  { location, isKnown, check }: { location: string; isKnown: boolean; check?: Check },
 ): Promise<boolean> {
   // Another process may write the row at the same time, for example to drain the store.
   for (;;) {
@@ -356,12 +371,14 @@ async function register(
       checks: [
         { key, version: found?.version ?? 'absent' },
         { key: lostKey(name), version: 'absent' },
+        ...(found === undefined && check !== undefined ? [check] : []),
       ],
       puts: [{ key, value: encodeStoreRow(row) }],
     });
     if (result.ok) return true;
     const lost = result.failedCheck === 1 ? await catalogue.lostStore(name) : undefined;
     if (lost !== undefined) throw lostBefore(lost);
+    if (result.failedCheck === 2) return false;
   }
 }
 

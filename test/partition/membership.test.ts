@@ -610,6 +610,39 @@ void describe('the removal of a store', () => {
     assert.equal(await first.store.get(memberKey), undefined);
   });
 
+  void it('leaves the row of one that is taken in between its two looks at the map', async (t) => {
+    const { stores, here, elsewhere, catalogue } = await world();
+    const [, first] = stores;
+    assert.ok(first !== undefined);
+    first.state.isAway = true;
+    await assert.rejects(removeMember(here, 's1', systemTimers), MembershipError);
+    first.state.isAway = false;
+    const { home } = here;
+    const commit = home.commit.bind(home);
+    const [atCatalogue, isRemoved] = [deferred(), deferred()];
+    t.mock.method(home, 'commit', async (batch: CommitBatch) => {
+      const writes = (key: Uint8Array) => batch.puts.some((put) => equalBytes(put.key, key));
+      if (writes(storeRowKey('s1'))) {
+        atCatalogue.resolve();
+        await isRemoved.promise;
+        return commit(batch);
+      }
+      const result = await commit(batch);
+      // The catalogue does not know the store, and its row is deleted next.
+      if (writes(mapKey)) {
+        isRemoved.resolve();
+        await added;
+      }
+      return result;
+    });
+    const added = addMember(elsewhere, addedAs('s1', first.store));
+    // The row of the store is written, and the removal reads it.
+    await atCatalogue.promise;
+    assert.ok(await removeMember(here, 's1', systemTimers));
+    assert.deepEqual(await namesOf(catalogue), ['s0', 's1', 's2']);
+    assert.ok(await isMember(elsewhere, 's1', systemTimers));
+  });
+
   void it(
     'that was given up changes nothing of a store that was taken in again',
     hangs,
