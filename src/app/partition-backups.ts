@@ -3,10 +3,10 @@ import { invariant } from '../base/invariant.js';
 import { isDataDirectory } from '../engines/lmdb/directory.js';
 import { canBeMember } from '../kv/member-store.js';
 import { pagesOf } from '../kv/pages.js';
-import type { Entry } from '../kv/store.js';
+import type { Entry, KeyRange } from '../kv/store.js';
 import { partitionPrefixLength } from '../kv/partition-prefix.js';
-import { decodeTuple, elementEnd } from '../kv/tuple.js';
-import { boundText } from '../partition/bound-text.js';
+import { decodeTuple, elementEnd, prefixRange } from '../kv/tuple.js';
+import { boundOf, boundText } from '../partition/bound-text.js';
 import { backupKey, storeKeys } from '../partition/keys.js';
 import type { RestoreSource } from '../partition/operations/restore.js';
 import {
@@ -21,7 +21,10 @@ import { ContainerNames, type NamesOf } from './partitions/container-names.js';
 import { unnamedContainers } from './partitions/references.js';
 
 /** All data of a store. */
-export const allData = { start: Buffer.alloc(0), end: storeKeys.start };
+const allData: KeyRange = { start: Buffer.alloc(0), end: storeKeys.start };
+
+/** Tables and queues that a message names. */
+const placesNamed = 10;
 
 const pageOptions = { limit: 1_000, bytesMax: 4 << 20 } as const;
 
@@ -39,6 +42,7 @@ export class Backup {
   readonly #directory: string;
   /** The places of tables and queues whose entries are not restored. */
   #leftOut: ReadonlySet<string> = new Set();
+  #restored = allData;
   /** Prefixes of tables or queues. */
   #renamed: { readonly from: Bytes; readonly to: Bytes } | undefined;
 
@@ -81,20 +85,27 @@ export class Backup {
     return entries.length === 0;
   }
 
+  /** The entries that are restored. */
+  get restored(): KeyRange {
+    return this.#restored;
+  }
+
   /**
-   * Makes its entries those of another table or queue. `to`: the prefix of the keys of that one.
-   * Throws `BackupError` when the backup is not of a single table or queue, or is of the other
-   * kind.
+   * Makes its entries those of another table or queue, or, when `of` names a table or queue of the
+   * backup, the entries of that one, and leaves the others out. `to`: the prefix of the keys of the
+   * other one. Throws `BackupError` when the entries are not of a single table or queue, or of the
+   * other kind, or when there are none of that name.
    */
-  async renameTo(to: Bytes): Promise<void> {
+  async renameTo(to: Bytes, of?: string): Promise<void> {
+    if (of !== undefined) this.#restored = await this.#entriesOf(of);
     const [first, last] = await this.#edges();
     if (first === undefined || last === undefined) return;
     const from = containerPrefixOf(first.key);
     const isOne = equalBytes(from, containerPrefixOf(last.key)) && decodeTuple(from)[2] !== 0;
     if (!isOne) {
       throw new BackupError(
-        `The backup in ${this.#directory} is not of one table or queue. Split ranges until one has ` +
-          'this table or queue alone, and back that up.',
+        `The backup in ${this.#directory} is not of one table or queue. Say of which one entries are ` +
+          `restored: --of ${boundText(from)}, for one.`,
       );
     }
     const [service] = decodeTuple(from);
@@ -102,6 +113,21 @@ export class Backup {
       throw new BackupError(`The backup in ${this.#directory} is of a ${String(service)}.`);
     }
     this.#renamed = { from, to };
+  }
+
+  /** The entries of a table or queue of the backup, which `of` names, or has by its number. */
+  async #entriesOf(of: string): Promise<KeyRange> {
+    const bound = boundOf(of);
+    const [, , container, ...more] = bound === undefined ? [] : decodeTuple(bound);
+    const isNumber = typeof container === 'number' && container !== 0 && more.length === 0;
+    const prefix = isNumber ? bound : await new ContainerNames(this.#store).container(of);
+    const range = prefix && prefixRange(prefix);
+    const found = range && (await this.#store.range(range, { ...pageOptions, limit: 1 }));
+    if (range !== undefined && found?.entries.length === 1) return range;
+    throw new BackupError(
+      `The backup in ${this.#directory} has no entries of ${of}. Name a table or queue of it by its ` +
+        'number, such as table/ACCOUNT/#7, or by its name where the backup has that as well.',
+    );
   }
 
   /**
@@ -121,7 +147,8 @@ export class Backup {
     });
     const [first] = deleted;
     if (first !== undefined && deleted.length === containers) {
-      throw new BackupError(allDeleted(this.#directory, first.place, containers));
+      const places = deleted.map(({ place }) => place);
+      throw new BackupError(allDeleted(this.#directory, first.place, places));
     }
     this.#leftOut = new Set(deleted.map(({ place }) => place));
     return [...this.#leftOut];
@@ -158,8 +185,8 @@ export class Backup {
   /** The first and the last entry. */
   async #edges(): Promise<readonly (Entry | undefined)[]> {
     const one = { ...pageOptions, limit: 1 };
-    const [first] = (await this.#store.range(allData, one)).entries;
-    const [last] = (await this.#store.range(allData, { ...one, reverse: true })).entries;
+    const [first] = (await this.#store.range(this.#restored, one)).entries;
+    const [last] = (await this.#store.range(this.#restored, { ...one, reverse: true })).entries;
     return [first, last];
   }
 
@@ -174,7 +201,7 @@ export class Backup {
   }
 
   async *#pages(): AsyncGenerator<readonly Entry[]> {
-    for await (const entries of pagesOf(this.#store, allData, pageOptions)) {
+    for await (const entries of pagesOf(this.#store, this.#restored, pageOptions)) {
       yield entries
         .filter((entry) => !this.#isLeftOut(entry))
         .map((entry) => {
@@ -213,21 +240,24 @@ async function open(settings: EngineSettings, directory: string): Promise<Backup
   return new Backup(store, directory);
 }
 
-/** `place`: of the first table or queue. `containers`: how many there are. */
-function allDeleted(directory: string, place: string, containers: number): string {
+/** `place`: the first one of `places`, the tables and queues of the backup. */
+function allDeleted(directory: string, place: string, places: readonly string[]): string {
   const why =
     'deleted since, or is of other data. No request could read what would be restored, so nothing ' +
     'was changed.';
-  if (containers > 1) {
+  const [service = ''] = place.split('/', 1);
+  const as = `exists: --as ${service}/ACCOUNT/${service.toUpperCase()}.`;
+  if (places.length === 1) {
     return (
-      `The backup in ${directory} is of ${place} and others, each of which was ${why} A backup of ` +
-      'one table or queue can be restored into another one, with --as.'
+      `The backup in ${directory} is of ${place}, which was ${why} Restore it into a ${service} ` +
+      `that ${as}`
     );
   }
-  const [service = ''] = place.split('/', 1);
+  const more = places.length > placesNamed ? ` and ${places.length - placesNamed} more` : '';
   return (
-    `The backup in ${directory} is of ${place}, which was ${why} Restore it into a ${service} that ` +
-    `exists: --as ${service}/ACCOUNT/${service.toUpperCase()}.`
+    `The backup in ${directory} is of ${places.slice(0, placesNamed).join(', ')}${more}, each of ` +
+    `which was ${why} Restore one after the other, each into an empty range and a table or queue ` +
+    `of its kind: --of ${place}, for one, into a ${service} that ${as}`
   );
 }
 

@@ -12,6 +12,7 @@ import {
   type PartitionInfo,
   type PartitionsInfo,
   type RemoveChoice,
+  type RestoreChoice,
   type RestoreResult,
   type Started,
   type StartedJob,
@@ -33,7 +34,7 @@ import type { End } from '../partition/operations/operation-runner.js';
 import { KeyRateLimiter } from '../partition/key-rate-limiter.js';
 import { repair } from '../partition/operations/repair.js';
 import { verify, type Finding } from '../partition/verify.js';
-import { allData, newBackup, storedBackup, type Backup } from './partition-backups.js';
+import { newBackup, storedBackup, type Backup } from './partition-backups.js';
 import { ContainerNames } from './partitions/container-names.js';
 import { Jobs, type JobProgress } from './partitions/jobs.js';
 import { unnamedContainers } from './partitions/references.js';
@@ -267,13 +268,17 @@ export class Partitions implements ServedPartitionControl {
     );
   }
 
-  async restore(range: number, directory: string, as?: string): Promise<StartedJob> {
+  async restore(
+    range: number,
+    directory: string,
+    { as, of }: RestoreChoice = {},
+  ): Promise<StartedJob> {
     const { operationRunner, settings } = this.#open;
     const found = await this.#rangeRow(range);
     const renamed = as === undefined ? undefined : await this.#containerAt(as);
     const backup = await storedBackup(settings, directory).catch(refuse);
     const leftOut = await closing(backup, async () => {
-      if (renamed !== undefined) await backup.renameTo(renamed);
+      if (renamed !== undefined) await backup.renameTo(renamed, of);
       await backup.assertWithin(found);
       if (renamed !== undefined) return [];
       return backup.leaveDeletedOut((service, account) => this.#names.namesOf(service, account));
@@ -283,7 +288,7 @@ export class Partitions implements ServedPartitionControl {
     );
     return this.#jobs.start('bytes', (progress) =>
       backup.use(async (store): Promise<RestoreResult> => {
-        tellTotal(progress, store.sample(allData, 0));
+        tellTotal(progress, store.sample(backup.restored, 0));
         const operations = operationRunner.operationsReporting((bytes) => progress.add(bytes));
         await operations.restore(operation, await backup.source());
         return { directory, leftOut };

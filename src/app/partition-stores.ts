@@ -103,10 +103,11 @@ export class StoreChanges {
     const { members, settings } = this.#open;
     if (await isElsewhere(members, name, settings.timers)) {
       throw new PartitionRefusal(
-        `The store '${name}' of these data is at another location than the one that this server has ` +
-          'open, so it does not know whether that one is lost. Close the location here: tabularium ' +
-          `partition store remove ${name}, or start this server with the other one. Then repeat ` +
-          'this, if the other one is lost.',
+        `The store '${name}' of these data was taken out and in again since this server has opened ` +
+          'it, so it may be at another location, and this server does not know whether that one is ' +
+          `lost. Close what is open here: tabularium partition store remove ${name}, and repeat this ` +
+          'when the other one is lost. When what is open here does not answer: ask the server that ' +
+          'took the store in again, or, where no server runs, repeat this with --config.',
       );
     }
     if (!isAway && (await this.#answers(name))) {

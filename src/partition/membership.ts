@@ -128,7 +128,8 @@ export async function removeMember(
     // afterwards writes another row.
     const own = await openedRow(members, name, timers);
     if (await isElsewhere(members, name, timers)) {
-      await own?.delete(staysElsewhere(name));
+      const location = (await catalogue.store(name))?.row.location ?? 'an unknown location';
+      await own?.delete(staysElsewhere(name, location));
       return true;
     }
     const found = await catalogue.store(name);
@@ -195,15 +196,17 @@ export function mayGive(row: OperationRow, store: string): boolean {
 }
 
 /**
- * Tells people what to do when the store that is open here keeps its row and another store has its
- * name.
+ * Tells people what to do when the store that is open here keeps its row and its name was taken in
+ * again. The location may be the same one.
  */
-function staysElsewhere(name: string): string {
+function staysElsewhere(name: string, location: string): string {
   return (
-    `The store '${name}' of these data is not the one that this server has open, and stays: it was ` +
-    'taken in after that one was taken out. The location that is open here did not confirm that it no ' +
-    'longer belongs to these data. Repeat the command when it answers again, or start this server ' +
-    'with the location of the other one.'
+    `The store '${name}' of these data was taken out and in again, at ${location}, since this ` +
+    'server has opened it, and stays. What is open here by this name did not confirm that it no ' +
+    'longer belongs to these data: repeat the command when it answers again. When it never will, ' +
+    `and is another location than that one, start this server with ${location}. When it is the ` +
+    `same location: tabularium partition store remove ${name} --lost, of the server that took it ` +
+    'in again, or with --config where no server runs.'
   );
 }
 

@@ -9,7 +9,7 @@ import { Partitions } from '../../src/app/partition-control.js';
 import { settingsOf } from '../../src/app/settings.js';
 import { deferred } from '../../src/base/async/deferred.js';
 import { manualClock } from '../../src/base/clock.js';
-import { PartitionRefusal } from '../../src/http/control/partitions.js';
+import { PartitionRefusal, type RestoreChoice } from '../../src/http/control/partitions.js';
 import { boundOf } from '../../src/partition/bound-text.js';
 import { silentLogger } from '../../src/http/exchange/logger.js';
 import { partitionPrefix } from '../../src/kv/partition-prefix.js';
@@ -112,9 +112,39 @@ void describe('a restore of a range of a server', () => {
     assert.equal(commits.mock.callCount(), 0);
     assert.deepEqual(await open.catalogue.operations(), []);
     // As the refusal says.
-    const { job } = await control.restore(range, directory, 'table/account/movies');
+    const { job } = await control.restore(range, directory, { as: 'table/account/movies' });
     assert.equal((await ended(job, t.signal))?.state, 'done');
     assert.equal(String((await open.get(keyOf(2)))?.value), 'value');
+    await open.close();
+  });
+
+  void it('brings one table back of several that were all deleted since', hangs, async (t) => {
+    const { open, control, tables, range, ended } = await opened(['movies', 'actors']);
+    const directory = join(folder, 'all-deleted');
+    await ended((await control.backUp(range, directory)).job, t.signal);
+    for (const name of ['movies', 'actors']) await tables.drop('account', name);
+    await open.commit({ checks: [], puts: [], deletes: [key, keyOf(2)] });
+    await tables.create('account', 'again', (id) => ({ id, name: 'again', identifiers }));
+    const refused = async (choice: RestoreChoice, says: RegExp) => {
+      await assert.rejects(control.restore(range, directory, choice), (error: Error) => {
+        assert.ok(error instanceof PartitionRefusal, String(error));
+        assert.match(error.message, says);
+        return true;
+      });
+    };
+    const as = 'table/account/again';
+    await refused(
+      {},
+      /of table\/account\/#1, table\/account\/#2, .* --of table\/account\/#1, for one/,
+    );
+    await refused({ as }, /not of one table or queue.*--of table\/account\/#1/);
+    for (const of of ['table/account/#9', 'table/account/movies', 'table/account/#0', '%']) {
+      await refused({ as, of }, /has no entries of /);
+    }
+    const { job } = await control.restore(range, directory, { as, of: 'table/account/#2' });
+    assert.equal((await ended(job, t.signal))?.state, 'done');
+    assert.equal(String((await open.get(keyOf(3)))?.value), 'value');
+    for (const id of [1, 2]) assert.equal(await open.get(keyOf(id)), undefined);
     await open.close();
   });
 

@@ -191,6 +191,8 @@ void describe('the commands on partitions', () => {
     const late = await world.opens('cancel', operation, '--json');
     assert.deepEqual([late.code, late.stdout], [1, '{"cancelled":false}\n']);
     assert.match(late.stderr, /^error: Operation \d+ cannot be undone: it has gone too far/);
+    const unmarked = await world.opens('cancel', operation, '--no-wait', '--json');
+    assert.deepEqual([unmarked.code, unmarked.stdout], [1, '{"cancelled":false}\n']);
   });
 
   void it('measure ranges, and cut one where it has halves', costly(), async () => {

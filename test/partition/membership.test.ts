@@ -199,7 +199,10 @@ void describe('a store whose location here hangs, and whose name another locatio
     const mocked = t.mock.method(first, 'get', () => new Promise(() => undefined));
     await assert.rejects(givenUp(elsewhere, t.signal), (error: Error) => {
       assert.ok(error instanceof MembershipError, String(error));
-      assert.match(error.message, /'s1' .* not the one that this server has open, and stays/);
+      assert.match(
+        error.message,
+        /'s1' .* out and in again, at s1, since.* and stays.*same location.*--lost, of the server/,
+      );
       return true;
     });
     assert.deepEqual(await namesOf(catalogue), ['s0', 's1', 's2']);

@@ -277,10 +277,10 @@ void describe('a server over several stores', () => {
       [place, /range \d+ does not have all of them/],
     ];
     for (const [as, message] of cases) {
-      await assert.rejects(() => control.restore(range, directory, as), message);
+      await assert.rejects(() => control.restore(range, directory, { as }), message);
     }
     // The number of the only table of its account.
-    const { job } = await control.restore(range, directory, 'table/other/#1');
+    const { job } = await control.restore(range, directory, { as: 'table/other/#1' });
     await jobEnd(control, job);
     const found: string[] = [];
     for await (const { partitionKey, rowKey, etag } of other.listEntities()) {

@@ -55,7 +55,7 @@ void describe('the removal of a lost store', () => {
       assert.ok(error instanceof PartitionRefusal, String(error));
       assert.match(
         error.message,
-        /'s1' .* at another location.*Close the location here: .*remove s1, or start/,
+        /'s1' .* at another location.*Close what is open here: .*remove s1, and repeat/,
       );
       return true;
     });

@@ -15,6 +15,7 @@ interface BackupFlags extends AccessFlags {
 interface RestoreFlags extends AccessFlags {
   readonly from: string;
   readonly as?: string;
+  readonly of?: string;
 }
 
 export function partitionBackupCommand(): Command {
@@ -58,6 +59,11 @@ export function partitionRestoreCommand(): Command {
       'the table or queue that gets the entries, such as table/ACCOUNT/TABLE, in another account or ' +
         'beside the one that they were of. It must exist. Default: the one that they were of, which ' +
         'must exist still: entries of others are left out',
+    )
+    .option(
+      '--of <place>',
+      'with --as, of a backup of several tables or queues: the one whose entries are restored, such ' +
+        'as table/ACCOUNT/#7, or by its name where the backup has that. Default: the only one',
     );
   return withAccess(command)
     .addHelpText(
@@ -65,12 +71,18 @@ export function partitionRestoreCommand(): Command {
       `
 Examples:
   tabularium partition restore 5 --from /backup/sales-2024 --control-port 10009
-  tabularium partition restore 9 --from /backup/sales-2024 --as table/test/sales --control-port 10009`,
+  tabularium partition restore 9 --from /backup/sales --as table/test/sales --control-port 10009
+  tabularium partition restore 9 --from /backup/all --of table/test/#7 --as table/test/sales \\
+    --control-port 10009`,
     )
     .action((range: number, flags: RestoreFlags) =>
       withPartitions(flags, async (control) => {
         const directory = pathOf('from', flags.from);
-        const { job } = await control.restore(range, directory, flags.as);
+        const { as, of } = flags;
+        if (of !== undefined && as === undefined)
+          throw new UsageError('--of needs --as beside it.');
+        const choice = { ...(as !== undefined && { as }), ...(of !== undefined && { of }) };
+        const { job } = await control.restore(range, directory, choice);
         const { leftOut } = await jobResult(control, job, isRestoreResult);
         for (const place of leftOut) {
           notice(printable(`Nothing of ${place} was restored: it does not exist any more.`));

@@ -2,10 +2,11 @@ import { Argument, Command, InvalidArgumentError } from 'commander';
 import { isCancelResult, isStarted } from '../../http/control/job-results.js';
 import type { OperationInfo, PartitionControl, Started } from '../../http/control/partitions.js';
 import { wholeNumber } from '../arguments/option-parsers.js';
+import { finalAnswer } from '../client/retry.js';
 import { CommandFailure } from '../terminal/failure.js';
 import { notice } from '../terminal/notice.js';
 import { withAccess, withPartitions, type AccessFlags } from './access.js';
-import { carriedOut, jobResult } from './waiting.js';
+import { carriedOut, jobResult, stillRunning } from './waiting.js';
 
 const idMax = 1e14;
 
@@ -131,19 +132,53 @@ export function leftText(left: OperationInfo | undefined): string | undefined {
   );
 }
 
+/**
+ * Whether the work of a cancellation goes on. Resolves when it is over, or when the operation is
+ * marked as cancelled, so that any process goes on with that.
+ */
+export async function isStillUndone(
+  control: Pick<PartitionControl, 'job' | 'operation'>,
+  { job, operation }: { readonly job: number; readonly operation: number },
+): Promise<boolean> {
+  const { isRunning } = await finalAnswer(
+    async () => {
+      const step = (await control.operation(operation))?.step;
+      return { isRunning: (await control.job(job))?.state === 'running', step };
+    },
+    (found) => !found.isRunning || found.step === 'cancel',
+  );
+  return isRunning;
+}
+
+function undoneText(operation: number, doesWork: boolean): string {
+  const text = `Operation ${operation} is being undone: what it has copied is deleted.`;
+  return doesWork
+    ? `${text} This process did that, and ends: a server of these stores goes on.`
+    : text;
+}
+
 export function partitionCancelCommand(): Command {
   const command = new Command('cancel')
     .summary('undo a move that has not switched yet')
     .description(
       'Undo a move whose range is still served by the store that it leaves. Splits and merges are ' +
-        'over at once. Exit code 0: it is undone; 1: it has gone too far, or is over.',
+        'over at once. Exit code 0: it is undone; 1: it has gone too far, or is over; 3: still ' +
+        'running.',
     )
     .addArgument(rangeArgument('operation', 'its number'));
   return withAccess(command)
+    .option('--no-wait', 'do not wait until what was copied is deleted: exit code 3')
     .addHelpText('after', '\nExamples:\n  tabularium partition cancel 9 --control-port 10009')
-    .action((operation: number, flags: AccessFlags) =>
-      withPartitions(flags, async (control) => {
+    .action((operation: number, flags: WaitFlags) =>
+      withPartitions(flags, async (control, { doesWork }) => {
         const { job } = await control.cancel(operation);
+        if (!flags.wait && (await isStillUndone(control, { job, operation }))) {
+          if (flags.json === true)
+            process.stdout.write(`${JSON.stringify({ operation, state: 'running' })}\n`);
+          else notice(undoneText(operation, doesWork));
+          process.exitCode = stillRunning;
+          return;
+        }
         const { cancelled } = await jobResult(control, job, isCancelResult);
         if (flags.json === true) process.stdout.write(`${JSON.stringify({ cancelled })}\n`);
         if (!cancelled) {

@@ -6,6 +6,7 @@ import type {
   PartitionControl,
   PartitionsInfo,
   RemoveChoice,
+  RestoreChoice,
   Started,
   StartedJob,
   VerifyChoice,
@@ -79,9 +80,8 @@ export class RemotePartitions implements PartitionControl {
     return this.#startedJob('POST', `partitions/${range}/backup`, { directory });
   }
 
-  restore(range: number, directory: string, as?: string): Promise<StartedJob> {
-    const renamed = as === undefined ? {} : { as };
-    return this.#startedJob('POST', `partitions/${range}/restore`, { directory, ...renamed });
+  restore(range: number, directory: string, choice: RestoreChoice = {}): Promise<StartedJob> {
+    return this.#startedJob('POST', `partitions/${range}/restore`, { directory, ...choice });
   }
 
   job(job: number): Promise<JobInfo | undefined> {

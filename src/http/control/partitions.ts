@@ -130,6 +130,16 @@ export interface VerifyResult {
   readonly repaired: readonly string[];
 }
 
+export interface RestoreChoice {
+  /** The table or queue that gets the entries. Default: the one that they were of. */
+  readonly as?: string;
+  /**
+   * The table or queue of the backup whose entries are restored, such as table/account/#7; together
+   * with `as`. Default: all, which have to be of one then.
+   */
+  readonly of?: string;
+}
+
 export interface RestoreResult {
   readonly directory: string;
   /**
@@ -200,7 +210,7 @@ export interface PartitionControl {
    * Without, what is of tables and queues that do not exist any more is left out, which is refused
    * when nothing else is there. The result of the job is a `RestoreResult`.
    */
-  restore(range: number, directory: string, as?: string): Promise<StartedJob>;
+  restore(range: number, directory: string, choice?: RestoreChoice): Promise<StartedJob>;
   /** Undefined: there is no such job. */
   job(job: number): Promise<JobInfo | undefined>;
 }
@@ -352,12 +362,16 @@ function directoryOf(request: ControlRequest): string {
   return absolute(membersOf(request, ['directory']).directory);
 }
 
-function restoreOf(request: ControlRequest): [directory: string, as?: string] {
-  const { directory, as } = membersOf(request, ['directory', 'as']);
-  if (as === undefined) return [absolute(directory)];
-  if (typeof as !== 'string') throw wrong('as', 'a place, such as table/account/table');
-  return [absolute(directory), as];
+function restoreOf(request: ControlRequest): [directory: string, choice: RestoreChoice] {
+  const { directory, as, of } = membersOf(request, ['directory', 'as', 'of']);
+  if (as !== undefined && typeof as !== 'string') throw wrong('as', placeForm);
+  if (of !== undefined && typeof of !== 'string') throw wrong('of', placeForm);
+  if (of !== undefined && as === undefined) throw new ControlError(400, 'of needs as beside it.');
+  const choice = { ...(as !== undefined && { as }), ...(of !== undefined && { of }) };
+  return [absolute(directory), choice];
 }
+
+const placeForm = 'a place, such as table/account/table';
 
 function absolute(directory: unknown): string {
   if (typeof directory === 'string' && isAbsolute(directory)) return directory;
