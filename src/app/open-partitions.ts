@@ -72,6 +72,8 @@ export class OpenPartitions extends ServedPartitions {
   /** Where the stores are that are open here. */
   readonly #locations: Map<string, StorageChoice>;
   readonly #sharing: Sharing;
+  /** Whether no other process has the catalogue. */
+  readonly isAlone: boolean;
   #serves = false;
 
   constructor(parts: Parts) {
@@ -90,6 +92,7 @@ export class OpenPartitions extends ServedPartitions {
     const onFailed = (operation: number, error: unknown) =>
       logger.error('an operation on ranges could not go on', { operation, error });
     const { catalogue } = this;
+    this.isAlone = sharing === 'exclusive' && isUnshared(settings);
     const operationRunner = new OperationRunner({
       catalogue,
       members,
@@ -97,7 +100,7 @@ export class OpenPartitions extends ServedPartitions {
       timers,
       counters,
       onFailed,
-      isAlone: sharing === 'exclusive' && isUnshared(settings),
+      isAlone: this.isAlone,
     });
     this.meter = meter;
     this.counters = counters;

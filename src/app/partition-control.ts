@@ -18,7 +18,6 @@ import {
   type StartedJob,
   type StoreInfo,
   type VerifyChoice,
-  type VerifyResult,
 } from '../http/control/partitions.js';
 import type { RangeSample } from '../kv/sample.js';
 import type { BeginResult } from '../partition/operations/operations.js';
@@ -31,22 +30,16 @@ import { meanCallMs, type MeasuredRange } from '../partition/load/range-meter.js
 import { knownStores } from '../partition/membership.js';
 import { splitPoint } from '../partition/split-point.js';
 import type { End } from '../partition/operations/operation-runner.js';
-import { KeyRateLimiter } from '../partition/key-rate-limiter.js';
-import { repair } from '../partition/operations/repair.js';
-import { verify, type Finding } from '../partition/verify.js';
 import { newBackup, storedBackup, type Backup } from './partition-backups.js';
 import { ContainerNames } from './partitions/container-names.js';
 import { Jobs, type JobProgress } from './partitions/jobs.js';
-import { unnamedContainers } from './partitions/references.js';
 import { refusalOf, refuse } from './partition-refusals.js';
 import { StoreChanges } from './partition-stores.js';
-import { drainText, findingText, leftText, plannedText, restText } from './partitions/texts.js';
+import { drainText, plannedText, restText } from './partitions/texts.js';
+import { verified } from './partition-verification.js';
 import type { OpenPartitions } from './open-partitions.js';
 
 type RangeSize = Required<Pick<PartitionInfo, 'keys' | 'bytes'>>;
-
-/** The number of keys that a verification reads in a second by default. */
-const keysPerSecondStandard = 100_000;
 
 /** How often a range is measured that moves each time. */
 const measuringsMax = 5;
@@ -58,12 +51,14 @@ export class Partitions implements ServedPartitionControl {
   readonly #jobs = new Jobs();
   readonly #loads: RangeLoads;
   readonly #stores: StoreChanges;
+  readonly #process: string;
 
   constructor(open: OpenPartitions) {
     this.#open = open;
     this.#names = new ContainerNames(open);
     this.#loads = new RangeLoads(open.home);
     this.#stores = new StoreChanges(open);
+    this.#process = open.settings.randomness.uuid();
   }
 
   list(): Promise<PartitionsInfo> {
@@ -202,52 +197,9 @@ export class Partitions implements ServedPartitionControl {
   }
 
   async verify(choice: VerifyChoice = {}): Promise<StartedJob> {
-    const { range, repair: repairs = false, keysPerSecond = keysPerSecondStandard } = choice;
-    if (range !== undefined) await this.#rangeRow(range);
-    return this.#jobs.start('keys', async (progress): Promise<VerifyResult> => {
-      const { catalogue, members, settings, operationRunner } = this.#open;
-      const { clock, timers } = settings;
-      const limiter = new KeyRateLimiter(keysPerSecond, { clock, timers });
-      const onKeys = (keys: number): Promise<void> => {
-        progress.add(keys);
-        return limiter.take(keys);
-      };
-      const { ranges } = await catalogue.map();
-      const lastVersionOf = (store: string) => this.#open.lastVersionOf(store);
-      const only = range === undefined ? {} : { range };
-      const found = await verify({
-        catalogue,
-        members,
-        clock,
-        timers,
-        onKeys,
-        lastVersionOf,
-        ...only,
-      });
-      const textOf = (finding: Finding) => findingText(finding, ranges);
-      const unnamed =
-        range === undefined
-          ? await unnamedContainers(this.#open, {
-              namesOf: (service, account) => this.#names.namesOf(service, account),
-              onKeys,
-            })
-          : [];
-      const unnamedTexts = unnamed.map(
-        ({ place, what }) => `There are ${what} at ${place}, which is not there.`,
-      );
-      if (!repairs) return { findings: [...found.map(textOf), ...unnamedTexts], repaired: [] };
-      const { operations } = operationRunner;
-      const ends = await repair({ members, operations, timers }, found);
-      return {
-        findings: [
-          ...ends.flatMap((end) =>
-            end.kind === 'left' ? [`${textOf(end.finding)} ${leftText(end)}`] : [],
-          ),
-          ...unnamedTexts,
-        ],
-        repaired: ends.flatMap((end) => (end.kind === 'repaired' ? [textOf(end.finding)] : [])),
-      };
-    });
+    if (choice.range !== undefined) await this.#rangeRow(choice.range);
+    const tools = { open: this.#open, names: this.#names, owner: this.#process };
+    return this.#jobs.start('keys', (progress) => verified(tools, choice, progress));
   }
 
   async backUp(range: number, directory: string): Promise<StartedJob> {

@@ -15,6 +15,7 @@ import {
   rangeRows,
   storeRowKey,
   storeRows,
+  verificationKey,
 } from './keys.js';
 import type { Members } from './members.js';
 import { RangeMap } from './range-map.js';
@@ -25,6 +26,7 @@ import {
   decodeOperationRow,
   decodeRangeRow,
   decodeStoreRow,
+  decodeVerificationRow,
   encodeGuardRow,
   encodeMapRow,
   encodeRangeRow,
@@ -33,6 +35,7 @@ import {
   type OperationRow,
   type RangeRow,
   type StoreRow,
+  type VerificationRow,
   type Versioned,
 } from './rows.js';
 
@@ -137,6 +140,11 @@ export class Catalogue {
   /** The row of a store that is lost for good. */
   async lostStore(name: string): Promise<LostRow | undefined> {
     return versioned(await this.#home.get(lostKey(name)), decodeLostRow)?.row;
+  }
+
+  /** How far a comparison of the ranges with the stores has come. */
+  async verification(): Promise<Versioned<VerificationRow> | undefined> {
+    return versioned(await this.#home.get(verificationKey), decodeVerificationRow);
   }
 
   /** The stores that are lost for good, in the order of their names. */

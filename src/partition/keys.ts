@@ -88,5 +88,8 @@ export function loadKey(process: string): Bytes {
   return storeKey(owner, 'load', process);
 }
 
+/** Catalogue: how far a comparison of the ranges with the stores has come. */
+export const verificationKey: Bytes = storeKey(owner, 'verification');
+
 /** Catalogue: the process that plans operations for the whole key space. */
 export const balancerKey: Bytes = storeKey(owner, 'balancer');

@@ -3,6 +3,7 @@ import { unreachable } from '../base/invariant.js';
 import { StoreDamagedError } from '../kv/errors.js';
 import type { SizedKey } from '../kv/sized-keys.js';
 import { decodeTuple, encodeTuple, type TupleElement } from '../kv/tuple.js';
+import type { ComparedUntil, Finding } from './findings.js';
 
 /** A row with the version of its entry, which writes that depend on the row demand. */
 export interface Versioned<Row> {
@@ -173,6 +174,63 @@ export function decodeBackupNote(value: Bytes): BackupNote {
   const fields = new Fields(value);
   const [start, end, floor] = [fields.bytes(), fields.bytes(), fields.number()];
   return Object.freeze({ start, end: end.length === 0 ? undefined : end, floor });
+}
+
+/** A comparison of all ranges with the stores. */
+export interface VerificationRow {
+  /** The process that compares. */
+  readonly owner: string;
+  readonly begunMicros: number;
+  /** Others may go on with it when this has passed. */
+  readonly leaseUntil: number;
+  /** The number of keys that were read. */
+  readonly keys: number;
+  /** Undefined: nothing was compared. */
+  readonly until: ComparedUntil | undefined;
+  readonly findings: readonly Finding[];
+}
+
+export function encodeVerificationRow(row: VerificationRow): Bytes {
+  const { owner, begunMicros, leaseUntil, keys, until, findings } = row;
+  const times = [begunMicros, leaseUntil, keys] as const;
+  return encodeTuple([
+    owner,
+    ...times,
+    JSON.stringify(findings.map(written)),
+    ...(until === undefined ? [] : [until.store, until.key ?? noBytes]),
+  ]);
+}
+
+export function decodeVerificationRow(value: Bytes): VerificationRow {
+  const fields = new Fields(value);
+  const owner = fields.text();
+  const [begunMicros, leaseUntil, keys] = [fields.number(), fields.number(), fields.number()];
+  const findings = findingsOf(fields.text());
+  const until = fields.areLeft ? untilOf(fields.text(), fields.bytes()) : undefined;
+  return Object.freeze({ owner, begunMicros, leaseUntil, keys, until, findings });
+}
+
+function untilOf(store: string, key: Bytes): ComparedUntil {
+  return { store, key: key.length === 0 ? undefined : key };
+}
+
+/** A finding as it is written: its key in hexadecimal digits. */
+type WrittenFinding =
+  | Exclude<Finding, { readonly first: Bytes }>
+  | (Omit<Extract<Finding, { readonly first: Bytes }>, 'first'> & { readonly first: string });
+
+function written(finding: Finding): WrittenFinding {
+  if (finding.kind !== 'stray data') return finding;
+  return { ...finding, first: Buffer.from(finding.first).toString('hex') };
+}
+
+function findingOf(found: WrittenFinding): Finding {
+  if (found.kind !== 'stray data') return found;
+  return { ...found, first: Buffer.from(found.first, 'hex') };
+}
+
+function findingsOf(text: string): readonly Finding[] {
+  return (JSON.parse(text) as readonly WrittenFinding[]).map(findingOf);
 }
 
 export function encodeMemberRow({ space, name, admission }: MemberRow): Bytes {

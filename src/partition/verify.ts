@@ -1,4 +1,4 @@
-import type { Bytes } from '../base/bytes.js';
+import { compareBytes, type Bytes } from '../base/bytes.js';
 import type { Clock } from '../base/clock.js';
 import type { Timers } from '../base/async/timers.js';
 import type { MemberStore } from '../kv/member-store.js';
@@ -6,6 +6,7 @@ import { pagesOf } from '../kv/pages.js';
 import type { Candidate, Decision } from '../kv/store.js';
 import { decodeTuple, keyAfter } from '../kv/tuple.js';
 import type { Catalogue } from './catalogue.js';
+import type { ComparedUntil, Finding } from './findings.js';
 import { guardRows } from './keys.js';
 import type { Members } from './members.js';
 import { isMember } from './membership.js';
@@ -24,40 +25,6 @@ const abandonedMicros = 60_000_000;
 /** Keys that one call reads. */
 const keysEach = 1_000;
 
-/** A fault of the key space. Ranges that an operation works on meanwhile are left out. */
-export type Finding =
-  | { readonly kind: 'abandoned operation'; readonly operation: number }
-  /**
-   * This process has not opened the store, or has opened another one under its name: the store was
-   * not compared.
-   */
-  | { readonly kind: 'location mismatch'; readonly store: string }
-  /** The store that has the range does not serve it. */
-  | { readonly kind: 'no guard'; readonly range: number; readonly store: string }
-  /** A guard that the catalogue does not account for. It serves no range, unless `serves`. */
-  | {
-      readonly kind: 'stray guard';
-      readonly range: number;
-      readonly store: string;
-      readonly serves: boolean;
-    }
-  /** Data in a store that does not have the range of these data: nobody reads them. */
-  | {
-      readonly kind: 'stray data';
-      readonly range: number;
-      readonly store: string;
-      readonly keys: number;
-      readonly first: Bytes;
-    }
-  /** An entry whose version exceeds the greatest one that its store has given out. */
-  | {
-      readonly kind: 'version ahead';
-      readonly range: number;
-      readonly store: string;
-      readonly version: number;
-      readonly last: number;
-    };
-
 export interface VerifyOptions {
   readonly catalogue: Catalogue;
   readonly members: Members;
@@ -67,6 +34,10 @@ export interface VerifyOptions {
   readonly range?: number;
   /** The greatest version that a store has given out. Default: versions are not compared. */
   readonly lastVersionOf?: (store: string) => Promise<number>;
+  /** What was compared before, and is left out. Default: nothing. */
+  readonly after?: ComparedUntil | undefined;
+  /** Called when so much is compared, with what was found since the last call. */
+  readonly onCompared?: (until: ComparedUntil, found: readonly Finding[]) => Promise<void>;
   /** Called after each step with the number of keys that it read. */
   readonly onKeys?: (keys: number) => Promise<void> | void;
 }
@@ -82,11 +53,14 @@ export async function verify(options: VerifyOptions): Promise<readonly Finding[]
   const { catalogue, members, timers, range: only } = options;
   const findings: Finding[] = [];
   for (const { name } of (await catalogue.stores()).map(({ row }) => row)) {
+    if (isCompared(name, options)) continue;
     if (members.has(name) && (await isMember(members, name, timers))) {
-      findings.push(...(await storeFindings(name, options)));
+      for await (const part of comparedParts(name, options)) findings.push(...part);
     } else if ((await catalogue.store(name)) !== undefined) {
       // The store is still in the catalogue, so it was not removed meanwhile.
-      findings.push({ kind: 'location mismatch', store: name });
+      const found: Finding = { kind: 'location mismatch', store: name };
+      findings.push(found);
+      await options.onCompared?.({ store: name, key: undefined }, [found]);
     }
   }
   findings.push(...(await abandonedOperations(options)));
@@ -98,13 +72,29 @@ function isAbout(finding: Finding, range: number): boolean {
   return 'range' in finding ? finding.range === range : finding.kind === 'location mismatch';
 }
 
-async function storeFindings(store: string, options: VerifyOptions): Promise<readonly Finding[]> {
-  const findings = [...(await guardFindings(store, options))];
-  for (const { id } of (await options.catalogue.map()).ranges) {
+/** Whether all of a store was compared before. */
+function isCompared(name: string, { after }: Pick<VerifyOptions, 'after'>): boolean {
+  if (after === undefined || name > after.store) return false;
+  return name < after.store || after.key === undefined;
+}
+
+/** The findings of a store: guards, then range after range, behind those that were compared. */
+async function* comparedParts(
+  store: string,
+  options: VerifyOptions,
+): AsyncGenerator<readonly Finding[]> {
+  const { after, onCompared } = options;
+  const from = after?.store === store ? after.key : undefined;
+  let findings = from === undefined ? [...(await guardFindings(store, options))] : [];
+  for (const { id, end } of (await options.catalogue.map()).ranges) {
     if ((options.range ?? id) !== id) continue;
+    if (from !== undefined && end !== undefined && compareBytes(end, from) <= 0) continue;
     findings.push(...(await dataFindings(store, id, options)));
+    await onCompared?.({ store, key: end }, findings);
+    yield findings;
+    findings = [];
   }
-  return findings;
+  yield findings;
 }
 
 async function abandonedOperations({

@@ -7,7 +7,7 @@ import type { DrainProblem } from '../../partition/operations/operation-runner.j
 import type { Refusal } from '../../partition/operations/operations.js';
 import type { RangeRow } from '../../partition/rows.js';
 import type { UnrepairedFinding } from '../../partition/operations/repair.js';
-import type { Finding } from '../../partition/verify.js';
+import type { Finding } from '../../partition/findings.js';
 import type { ContainerNames } from './container-names.js';
 
 /** Why a range is still in a store that is emptied, or goes elsewhere than it should. */

@@ -3,6 +3,7 @@ import { isVerifyResult } from '../../http/control/job-results.js';
 import type { VerifyChoice, VerifyResult } from '../../http/control/partitions.js';
 import { wholeNumber } from '../arguments/option-parsers.js';
 import { CommandFailure } from '../terminal/failure.js';
+import { notice } from '../terminal/notice.js';
 import { counted, jsonLine, printable } from '../terminal/terminal.js';
 import { withAccess, withPartitions, type AccessFlags } from './access.js';
 import { optionalRangeArgument } from './ranges.js';
@@ -11,6 +12,7 @@ import { jobResult } from './waiting.js';
 interface VerifyFlags extends AccessFlags {
   readonly repair?: boolean;
   readonly rate?: number;
+  readonly anew?: boolean;
 }
 
 const rateMax = 100_000_000;
@@ -33,6 +35,11 @@ export function partitionVerifyCommand(): Command {
       new Option('--rate <keys>', 'keys a second, at most. Default: 100000').argParser(
         wholeNumber(1, rateMax),
       ),
+    )
+    .option(
+      '--anew',
+      'compare all again. Default: go on where the last one was when its process was killed, within ' +
+        'a day of its beginning',
     );
   return withAccess(command)
     .addHelpText(
@@ -48,6 +55,7 @@ Examples:
           ...(range !== undefined && { range }),
           ...(flags.repair === true && { repair: true }),
           ...(flags.rate !== undefined && { keysPerSecond: flags.rate }),
+          ...(flags.anew === true && { anew: true }),
         };
         const { job } = await control.verify(choice);
         show(await jobResult(control, job, isVerifyResult), flags.json === true);
@@ -56,7 +64,13 @@ Examples:
 }
 
 function show(result: VerifyResult, json: boolean): void {
-  const { findings, repaired } = result;
+  const { findings, repaired, begun } = result;
+  if (begun !== undefined && !json) {
+    notice(
+      `What was compared from ${begun} on by one that did not end is part of this. --anew compares ` +
+        'all again.',
+    );
+  }
   if (json) process.stdout.write(`${jsonLine(result)}\n`);
   else {
     for (const finding of repaired) process.stdout.write(`Repaired: ${printable(finding)}\n`);

@@ -70,7 +70,12 @@ export function isStarted(value: unknown): value is Started {
 
 /** The result of `verify`. */
 export function isVerifyResult(value: unknown): value is VerifyResult {
-  return hasForm<VerifyResult>({ findings: 'texts', repaired: 'texts' }, value);
+  const form: Form<VerifyResult> = {
+    findings: 'texts',
+    repaired: 'texts',
+    begun: { maybe: 'text' },
+  };
+  return hasForm(form, value);
 }
 
 /** The answer to what begins a job. */

@@ -120,6 +120,11 @@ export interface VerifyChoice {
   readonly repair?: boolean;
   /** Keys to read in a second, at most; above 0. Default: 100,000. */
   readonly keysPerSecond?: number;
+  /**
+   * Compares all again. Default: goes on where the last one of all ranges was when its process
+   * died, unless that began more than a day ago.
+   */
+  readonly anew?: boolean;
 }
 
 /** Findings, as people read them. */
@@ -128,6 +133,8 @@ export interface VerifyResult {
   readonly findings: readonly string[];
   /** Findings that were repaired. */
   readonly repaired: readonly string[];
+  /** When the verification began with which this one went on, as an ISO 8601 time. */
+  readonly begun?: string;
 }
 
 export interface RestoreChoice {
@@ -307,16 +314,18 @@ export const partitionRoutes: readonly ControlRoute<PartitionTarget>[] = [
     return ok({ removed: segmentAt(request, 1) });
   }),
   route('POST', 'partition-verification', async (control, request) => {
-    const { range, repair, keysPerSecond } = membersOf(request, verifyMembers);
+    const { range, repair, keysPerSecond, anew } = membersOf(request, verifyMembers);
     if (range !== undefined && !isWhole(range)) throw wrong('range', 'the number of a range');
     if (repair !== undefined && typeof repair !== 'boolean') throw wrong('repair', 'true or false');
     if (keysPerSecond !== undefined && !(isWhole(keysPerSecond) && keysPerSecond > 0)) {
       throw wrong('keysPerSecond', 'a whole number above 0');
     }
+    if (anew !== undefined && typeof anew !== 'boolean') throw wrong('anew', 'true or false');
     const choice: VerifyChoice = {
       ...(range !== undefined && { range }),
       ...(repair !== undefined && { repair }),
       ...(keysPerSecond !== undefined && { keysPerSecond }),
+      ...(anew !== undefined && { anew }),
     };
     return begun(await control.verify(choice));
   }),
@@ -334,7 +343,7 @@ export const partitionRoutes: readonly ControlRoute<PartitionTarget>[] = [
   }),
 ];
 
-const verifyMembers = ['range', 'repair', 'keysPerSecond'] as const;
+const verifyMembers = ['range', 'repair', 'keysPerSecond', 'anew'] as const;
 
 export function noOperation(operation: number): string {
   return (

@@ -5,7 +5,7 @@ import { readGuard } from './held-operation.js';
 import type { Refusal, Operations } from './operations.js';
 import { ServedTwiceError } from './tools.js';
 import type { Members } from '../members.js';
-import type { Finding } from '../verify.js';
+import type { Finding } from '../findings.js';
 
 export interface RepairTools {
   readonly members: Members;
