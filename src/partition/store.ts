@@ -32,8 +32,11 @@ import { dataOf, sharedPart } from './range-map.js';
 import { encodeDirtyKeys, type RangeRow } from './rows.js';
 import { Routes, type Route } from './routes.js';
 
-/** The delays between attempts at a range that does not serve, in milliseconds. */
-const refusalBackOffMs = { first: 5, last: 200 } as const;
+/**
+ * The delays between attempts at a range that does not serve, in milliseconds. Each is a quarter of
+ * the time that was waited so far: few attempts, and a call notices the end of a pause soon.
+ */
+const refusalDelayMs = { min: 5, max: 200, share: 0.25 } as const;
 /** The longest time that a call waits for a range that does not serve, in milliseconds. */
 const refusalMillisMax = 10_000;
 
@@ -265,7 +268,7 @@ export class PartitionedStore implements RangedStore {
       if (!(await this.#routes.isElsewhere(range))) throw error;
       isSuspect = true;
     };
-    for (let waits = 0; ;) {
+    for (;;) {
       const range = find();
       const route = this.#routes.route(range);
       if (isUsable(route, kind)) {
@@ -303,8 +306,9 @@ export class PartitionedStore implements RangedStore {
         const waited = `${refusalMillisMax / 1000} seconds`;
         throw new StoreUnavailableError(`A range of keys did not serve for ${waited}.`);
       }
-      waits += 1;
-      await sleep(timers, backOff(refusalBackOffMs, waits, randomness));
+      const delayMs = Math.max(refusalDelayMs.min, (nowMs - waitedFrom) * refusalDelayMs.share);
+      const delays = { first: delayMs, last: refusalDelayMs.max };
+      await sleep(timers, backOff(delays, 1, randomness));
     }
   }
 

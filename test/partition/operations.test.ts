@@ -62,6 +62,21 @@ function opened(members: Members, timers: Timers = systemTimers, time = clock) {
   return openPartitionedStore({ members, clock: time, timers, randomness: systemRandomness });
 }
 
+async function calledAfter(work: Promise<unknown> | undefined, call: () => void): Promise<void> {
+  await work;
+  call();
+}
+
+/** The process of a move dies where the range serves nobody, and nobody takes over. */
+async function closed(each: World, operation: number): Promise<void> {
+  for (let at = 50; (await each.catalogue.operation(operation)) !== undefined; at += 1) {
+    await dyingAt(each, operation, at);
+    const guards = await each.stores[0]?.range(prefixRange(storeKey('partition', 'guard')), whole);
+    if (guards?.entries.some(({ value }) => String(value).includes('moved')) === true) return;
+  }
+  assert.fail('the move has ended');
+}
+
 function putOf(key: (typeof keys)[number]) {
   return { key, value: Buffer.from('value') };
 }
@@ -621,19 +636,46 @@ void describe('a store made of stores', () => {
       },
     };
     const store = await opened(each.members, passing, time);
-    // Dies where the range is closed, and nobody takes over.
-    for (let at = 60; (await each.catalogue.operation(operation)) !== undefined; at += 1) {
-      await dyingAt(each, operation, at);
-      const guards = await each.stores[0]?.range(
-        prefixRange(storeKey('partition', 'guard')),
-        whole,
-      );
-      if (guards?.entries.some(({ value }) => String(value).includes('moved')) === true) break;
-    }
+    await closed(each, operation);
     await assert.rejects(store.get(prefix), StoreUnavailableError);
     await each.operations.carryOut(operation);
     assert.equal(await store.get(prefix), undefined);
     assert.deepEqual(await held(each), [0, keys.length]);
+  });
+
+  void it('notices the end of a pause when a quarter more than it has passed', async () => {
+    for (const pauseMs of [20, 160, 400]) {
+      const each = await world();
+      const operation = await begunMove(each);
+      await closed(each, operation);
+      const time = manualClock();
+      const beganMs = time.monotonicMs();
+      let carried: Promise<unknown> | undefined;
+      const passing: Timers = {
+        start: (delayMs, callback, argument) => {
+          time.advanceMicros(delayMs * 1000);
+          const isOver = time.monotonicMs() - beganMs >= pauseMs;
+          if (isOver) carried ??= each.operations.carryOut(operation);
+          void calledAfter(carried, () => callback(argument));
+          return { close: () => undefined };
+        },
+      };
+      // The longest delays.
+      const randomness = {
+        ...systemRandomness,
+        bytes: (count: number) => Buffer.alloc(count, 255),
+      };
+      const { members } = each;
+      const store = await openPartitionedStore({
+        members,
+        clock: time,
+        timers: passing,
+        randomness,
+      });
+      assert.equal(await store.get(prefix), undefined);
+      const tookMs = time.monotonicMs() - beganMs;
+      assert.ok(tookMs >= pauseMs && tookMs <= pauseMs * 1.25 + 5, `${tookMs} ms for ${pauseMs}`);
+    }
   });
 
   void it('keeps its own rows out of what callers see', async () => {

@@ -2,13 +2,11 @@ import type { Bytes } from '../../base/bytes.js';
 import { unreachable } from '../../base/invariant.js';
 import { GuardError, StoreClosedError } from '../../kv/errors.js';
 import type { SizedKey } from '../../kv/sized-keys.js';
-import type { Check, KeyRange, Put } from '../../kv/store.js';
-import { dirtyRows, guardKey, mapKey, progressKey, rangeKey } from '../keys.js';
+import type { KeyRange } from '../../kv/store.js';
+import { dirtyRows, guardKey, progressKey } from '../keys.js';
 import { isMember } from '../membership.js';
 import { dataOf } from '../range-map.js';
 import {
-  encodeMapRow,
-  encodeRangeRow,
   type GuardRow,
   type GuardState,
   type MoveRow,
@@ -37,6 +35,7 @@ import {
   TargetNotEmptiedError,
   type OperationTools,
 } from './tools.js';
+import { stepsBeforeSwitch, switchRows, switchToTarget, type SwitchRows } from './switching.js';
 import {
   copyLastDirtyRows,
   copyPages,
@@ -47,15 +46,12 @@ import {
   type GuardedStore,
 } from './transfer.js';
 
-/** The steps of a move in which its source has the range, and goes on with it when they fail. */
-export const stepsBeforeSwitch: ReadonlySet<MoveStep> = new Set([
-  'prepare',
-  'log',
-  'copy',
-  'catch up',
-  'fence',
-  'close',
-]);
+/** The target behind the switch: its guard is still `incoming`. */
+interface Switched {
+  readonly target: GuardedStore;
+  /** Of the range. */
+  readonly epoch: number;
+}
 
 /** How a move ended. */
 export type MoveEnd = 'done' | 'cancelled';
@@ -72,6 +68,10 @@ export class Mover {
   readonly #taken = new Set<string>();
   /** Keys in which source and target differed when this process compared them during commits. */
   #suspects: readonly SizedKey[] | undefined;
+  /** What this process has read and written when it paused writes. */
+  #fenced: { readonly fenced: Versioned<GuardRow>; readonly rows: SwitchRows } | undefined;
+  /** Set when this process has switched. */
+  #switched: Switched | undefined;
   /** Whether this process has raised the floor of the target. */
   #hasFloor = false;
   /** Why this process has cancelled the move. */
@@ -290,15 +290,22 @@ export class Mover {
     const suspects = this.#suspects;
     // The process that compared the stores has died, and its result is lost: compare them again.
     if (suspects === undefined) return 'catch up';
-    await this.#change(await this.#sourceGuard(['logging']), 'fenced');
-    const [source, target] = [await this.#source(), await this.#target()];
+    // All that the steps until the target serves would have to read while calls wait.
+    const [logging, target, rows] = await Promise.all([
+      this.#sourceGuard(['logging']),
+      this.#target(),
+      switchRows(this.#tools, this.#held),
+    ]);
+    const fenced = await this.#change(logging, 'fenced');
+    const source = this.#guardedStore(this.#held.row.source, fenced);
     const { clock, pauseMillisMax, pageEntriesMax: entriesMax } = this.#tools;
     const isTooLong = () => clock.monotonicMs() - beganMs > pauseMillisMax;
     const part = { range: this.#range.id, entriesMax, isTooLong };
     if (!(await copyLastDirtyRows(source, target, part))) {
-      await this.#change(await this.#sourceGuard(['fenced']), 'logging');
+      await this.#change(fenced, 'logging');
       return 'catch up';
     }
+    this.#fenced = { fenced, rows };
     const { length } = await keysStillDiffering(source, target, suspects);
     if (length === 0) return 'close';
     this.#giveUp = new MoveMismatchError(this.#held.row.id, length);
@@ -307,56 +314,48 @@ export class Mover {
 
   /** Reads pause from here on. The version of the guard is above those of all commits. */
   async #close(): Promise<MoveStep> {
-    const guard = await this.#change(await this.#sourceGuard(['fenced']), 'moved');
-    const target = await this.#target();
+    // `close` is not written into the row, so this process has fenced.
+    if (this.#fenced === undefined) return 'catch up';
+    const { fenced, rows } = this.#fenced;
+    // The target answers just before the switch: after that, only it can serve.
+    const both = [this.#change(fenced, 'moved'), this.#target()] as const;
+    await Promise.allSettled(both);
+    const [guard, target] = await Promise.all(both);
     // Both at once. A process that takes over after the switch cannot know whether the floor was
     // raised, and raises it again.
     const [switched, raised] = await Promise.allSettled([
-      this.#switch(guard.version),
+      switchToTarget(this.#tools, this.#held, { floor: guard.version, rows }),
       raiseFloor(target, guard.version),
     ]);
     if (switched.status === 'rejected') throw switched.reason;
     // Once the switch has happened, only the target can serve: `activate` tries it again.
     this.#hasFloor = raised.status === 'fulfilled';
+    this.#switched = { target, epoch: switched.value.epoch };
     return 'activate';
   }
 
-  /** The switch: one commit after which the range belongs to the target. */
-  async #switch(floor: number): Promise<void> {
-    const { row } = this.#held;
-    for (let isWritten = false; !isWritten;) {
-      const range = await this.#rangeRow();
-      // An operation on other ranges may change the row of the map; the commit is tried again then.
-      const map = await this.#tools.catalogue.mapRow();
-      const moved = { ...range.row, store: row.target, epoch: range.row.epoch + 1 };
-      const checks: Check[] = [
-        { key: rangeKey(moved.id), version: range.version },
-        { key: mapKey, version: map.version },
-      ];
-      const version = map.row.version + 1;
-      const puts: Put[] = [
-        { key: rangeKey(moved.id), value: encodeRangeRow(moved) },
-        { key: mapKey, value: encodeMapRow({ ...map.row, version }) },
-      ];
-      isWritten = await this.#held.advance({ ...row, step: 'activate', floor }, { checks, puts });
-    }
-  }
-
   async #activate(): Promise<MoveStep> {
-    const { target, floor } = this.#held.row;
-    const store = this.#tools.members.named(target);
-    const before = await readGuard(store, this.#range.id);
-    if (before === undefined) throw this.#held.takenOver();
-    if (before.row.state !== 'incoming') return 'clean';
-    assertOwn(before, this.#held);
-    if (!this.#hasFloor) await raiseFloor(this.#guardedStore(target, before), floor);
-    const { epoch } = (await this.#rangeRow()).row;
+    const known = this.#switched ?? (await this.#incoming());
+    if (known === undefined) return 'clean';
+    const { target, epoch } = known;
+    if (!this.#hasFloor) await raiseFloor(target, this.#held.row.floor);
     const row = { ...this.#guardRow('serving'), epoch };
-    const change = { before: before.version, row, deletes: [progressKey(this.#range.id)] };
-    if ((await writeGuard(store, this.#range.id, change)) === undefined) {
+    const change = { before: target.guard.version, row, deletes: [progressKey(this.#range.id)] };
+    if ((await writeGuard(target.store, this.#range.id, change)) === undefined) {
       throw this.#held.takenOver();
     }
     return 'clean';
+  }
+
+  /** What another process has left behind its switch. Undefined when the target serves. */
+  async #incoming(): Promise<Switched | undefined> {
+    const { target } = this.#held.row;
+    const guard = await readGuard(this.#tools.members.named(target), this.#range.id);
+    if (guard === undefined) throw this.#held.takenOver();
+    if (guard.row.state !== 'incoming') return undefined;
+    assertOwn(guard, this.#held);
+    const { epoch } = (await heldRange(this.#tools, this.#held, this.#range.id)).row;
+    return { target: this.#guardedStore(target, guard), epoch };
   }
 
   async #clean(): Promise<undefined> {
@@ -451,10 +450,6 @@ export class Mover {
     const checks = [{ key: guard.key, version: guard.version }];
     const result = await store.fence({ checks, puts: [], deletes: [guard.key, ...more] });
     if (!result.ok) throw this.#held.takenOver();
-  }
-
-  #rangeRow(): Promise<Versioned<RangeRow>> {
-    return heldRange(this.#tools, this.#held, this.#range.id);
   }
 
   #guardRow(state: GuardState): GuardRow {
