@@ -19,6 +19,7 @@ import type { ServedStore } from '../kv/served-store.js';
 import type { Store } from '../kv/store.js';
 import { areCommitsCertain, refusesLoss } from './certain-commits.js';
 import type { PostgresChoice, ServerSettings } from './settings.js';
+import { assertContentThere } from './missing-content.js';
 import { homeOf } from './open-partitions.js';
 import { closeContent } from './shared-content/close-content.js';
 import { locationOfContent } from './shared-content/content-location.js';
@@ -65,6 +66,7 @@ export async function openContent(
   const { directory } = storage;
   try {
     if (storage.kind === 'postgres') return await openShared(settings, store, storage);
+    await assertContentThere(directory, homeOf(store));
     const content = await openFileContent({ directory, clock, timers, randomness });
     return lasting({ content, store, end: (commits) => endSession(content, commits, logger) });
   } catch (error) {
