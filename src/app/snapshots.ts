@@ -167,7 +167,8 @@ export class Snapshots implements SnapshotControl {
     if (store instanceof WatchedStore && store.isMoving) throw new SnapshotError(movingText);
     if (canSnapshot(store)) return store;
     throw new SnapshotError(
-      'This kind of store cannot be set back. Use one in memory or in a data directory.',
+      'Data in a database or in several stores cannot be set back. Use a server in memory, or one ' +
+        'with a single data directory.',
     );
   }
 
