@@ -1,4 +1,5 @@
 import { realpathSync } from 'node:fs';
+import { basename, dirname, isAbsolute, join, relative, sep } from 'node:path';
 import { shownAddress } from '../../engines/postgres/hosts.js';
 import type { MemberStore } from '../../kv/member-store.js';
 import type { ServedStore } from '../../kv/served-store.js';
@@ -25,13 +26,23 @@ export function contentDirectoryOf({ location = '' }: DataLocation): string {
   return realPath(location);
 }
 
-/** Throws `MigrationError` for locations that are the same, or keep content in the same files. */
+/**
+ * Throws `MigrationError` for locations that are the same, or keep content in the same files, and for
+ * a target inside of the source, which would be deleted with the source.
+ */
 export function assertApart(from: DataLocation, to: DataLocation): void {
   if (shownLocation(from) === shownLocation(to)) {
     throw new MigrationError(`Source and target are the same: ${shownLocation(from)}.`);
   }
   const directory = contentDirectoryOf(to);
-  if (directory !== contentDirectoryOf(from)) return;
+  const source = contentDirectoryOf(from);
+  if (isInside(directory, source)) {
+    throw new MigrationError(
+      `${directory} is inside of ${source}, which is to be deleted after the migration. Give a ` +
+        'directory elsewhere.',
+    );
+  }
+  if (directory !== source) return;
   throw new MigrationError(
     `The content of blobs would stay in ${directory}, which the source uses. Give another ` +
       'directory for that of the target.',
@@ -40,11 +51,17 @@ export function assertApart(from: DataLocation, to: DataLocation): void {
 
 export type MigrationStore = MemberStore & ServedStore;
 
+function isInside(inner: string, outer: string): boolean {
+  const path = relative(outer, inner);
+  return path !== '' && path !== '..' && !path.startsWith(`..${sep}`) && !isAbsolute(path);
+}
+
+/** Of a path that does not exist yet, the part that exists is without symbolic links. */
 function realPath(path: string): string {
   try {
     return realpathSync(path);
   } catch {
-    // The directory does not exist yet.
-    return path;
+    const parent = dirname(path);
+    return parent === path ? path : join(realPath(parent), basename(path));
   }
 }

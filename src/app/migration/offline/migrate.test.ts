@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { mkdir, mkdtemp, readdir, rename, rm, rmdir, stat } from 'node:fs/promises';
+import { mkdir, mkdtemp, readdir, rename, rm, rmdir, stat, symlink } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
@@ -176,6 +176,15 @@ void describe('a migration', () => {
       /other is not empty\. Nothing was changed/,
     );
     await assert.rejects(migrate(source, source, silent), /Source and target are the same/);
+    await symlink(source.location, join(folder, 'link'));
+    for (const within of [source.location, join(folder, 'link')]) {
+      const inside = { location: join(within, 'new', 'data') };
+      await assert.rejects(
+        migrate(source, inside, silent),
+        /new.data is inside of .*source, which/,
+      );
+      await assert.rejects(stat(join(within, 'new')), { code: 'ENOENT' });
+    }
     const nothing = { location: join(folder, 'nothing') };
     await assert.rejects(migrate(nothing, target, silent), /There are no data in .*nothing/);
     await assert.rejects(stat(target.location), { code: 'ENOENT' });
