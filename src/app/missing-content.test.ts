@@ -18,7 +18,7 @@ it('refuses a data directory whose blobs have bytes in a folder that is not ther
   await rm(folder, { recursive: true });
   for (const isMountPoint of [false, true]) {
     if (isMountPoint) await mkdir(folder);
-    await assert.rejects(createServer({ location }), {
+    await assert.rejects(startAndStop(location), {
       name: 'DataDirectoryError',
       reason: 'damaged',
       message: /content is missing or empty, but blobs have bytes there, such as .*Mount its disk/,
@@ -26,8 +26,7 @@ it('refuses a data directory whose blobs have bytes in a folder that is not ther
     assert.equal(existsSync(join(folder, 'sessions')), false, String(isMountPoint));
   }
   await mkdir(join(folder, 'extents'));
-  const server = await createServer({ location });
-  await server.close();
+  await startAndStop(location);
 });
 
 it('starts without a content folder where no blob has bytes there', async () => {
@@ -37,6 +36,11 @@ it('starts without a content folder where no blob has bytes there', async () => 
   await rm(join(location, 'content'), { recursive: true });
   await putBlob(location, kept.large);
 });
+
+async function startAndStop(location: string): Promise<void> {
+  const server = await createServer({ location });
+  await server.close();
+}
 
 async function putBlob(location: string, length: number): Promise<void> {
   const server = await createServer({ location });

@@ -27,8 +27,8 @@ export function contentDirectoryOf({ location = '' }: DataLocation): string {
 }
 
 /**
- * Throws `MigrationError` for locations that are the same, or keep content in the same files, and for
- * a target inside of the source, which would be deleted with the source.
+ * Throws `MigrationError` for locations that are the same, or keep content in the same files, and
+ * for a target inside of the source, which would be deleted with the source.
  */
 export function assertApart(from: DataLocation, to: DataLocation): void {
   if (shownLocation(from) === shownLocation(to)) {
