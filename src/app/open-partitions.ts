@@ -28,6 +28,7 @@ import { MembershipError, partOfOthers, StoreLocationError } from '../partition/
 import { ServedPartitions, type ServedMember } from '../partition/served-partitions.js';
 import { OperationRunner } from '../partition/operations/operation-runner.js';
 import { openPartitionedStore, type PartitionedStore } from '../partition/store.js';
+import { hasRoom } from './low-space.js';
 import { openEngine, type EngineSettings, type Sharing } from './open-engine.js';
 import { ContainerNames } from './partitions/container-names.js';
 import { plannedText } from './partitions/texts.js';
@@ -51,7 +52,8 @@ interface Parts {
   readonly store: PartitionedStore;
   readonly members: Members;
   readonly opened: Map<string, ServedMember>;
-  readonly choices: MemberChoices;
+  /** Where the stores are that are open. */
+  readonly locations: Map<string, StorageChoice>;
   readonly meter: RangeMeter;
   readonly counters: PartitionCounters;
   readonly settings: PartitionSettings;
@@ -77,7 +79,7 @@ export class OpenPartitions extends ServedPartitions {
   #serves = false;
 
   constructor(parts: Parts) {
-    const { store, members, opened, choices, meter, counters, settings, sharing } = parts;
+    const { store, members, opened, locations, meter, counters, settings, sharing } = parts;
     const home = opened.get(homeName);
     invariant(home !== undefined, 'the home store is open');
     super(store, home, () => opened.values());
@@ -85,7 +87,7 @@ export class OpenPartitions extends ServedPartitions {
     this.members = members;
     this.settings = settings;
     this.#opened = opened;
-    this.#locations = new Map(Object.entries(choices));
+    this.#locations = locations;
     this.#sharing = sharing;
     this.catalogue = new Catalogue(members.home);
     const { clock, timers, randomness, logger, balancer: mode } = settings;
@@ -224,7 +226,7 @@ async function openWithout(
   const meter = new RangeMeter(settings.randomness);
   const counters = new PartitionCounters();
   const others = Object.entries(settings.stores).filter(([name]) => !without.includes(name));
-  const choices: MemberChoices = { [homeName]: settings.storage, ...Object.fromEntries(others) };
+  const locations = new Map([[homeName, settings.storage], ...others]);
   const opened = new Map<string, ServedMember>();
   try {
     const home = await openMember(settings, sharing);
@@ -241,9 +243,15 @@ async function openWithout(
       }
       opened.set(name, await openMember({ ...settings, storage }, sharing));
     }
-    const members = new Members(homeName, opened, { homeUntil });
+    const members = new Members(homeName, opened, {
+      homeUntil,
+      hasRoom: async (name) => {
+        const [storage, store] = [locations.get(name), opened.get(name)];
+        return storage === undefined || store === undefined || hasRoom(storage, store);
+      },
+    });
     const { clock, timers, randomness } = settings;
-    const locationOf = (name: string) => shownLocation(choices[name]);
+    const locationOf = (name: string) => shownLocation(locations.get(name));
     await admitMembers(members, { locationOf, randomness, without });
     const store = await openPartitionedStore({
       members,
@@ -257,7 +265,7 @@ async function openWithout(
       store,
       members,
       opened,
-      choices,
+      locations,
       meter,
       counters,
       settings,

@@ -12,6 +12,12 @@ export class StoreNotOpenError extends StoreUnavailableError {
   }
 }
 
+export interface MembersOptions {
+  readonly homeUntil?: Bytes;
+  /** Whether the disk of a store has more than its reserve left. Default: all have. */
+  readonly hasRoom?: (name: string) => Promise<boolean>;
+}
+
 /** The stores that a key space is made of, by name. */
 export class Members {
   readonly homeName: string;
@@ -20,6 +26,7 @@ export class Members {
    * itself. Undefined: all data may move.
    */
   readonly homeUntil: Bytes | undefined;
+  readonly #hasRoom: (name: string) => Promise<boolean>;
   readonly #stores: Map<string, MemberStore>;
   readonly #admissions = new WeakMap<MemberStore, string>();
 
@@ -27,10 +34,11 @@ export class Members {
   constructor(
     homeName: string,
     stores: ReadonlyMap<string, MemberStore>,
-    { homeUntil }: { readonly homeUntil?: Bytes } = {},
+    { homeUntil, hasRoom = () => Promise.resolve(true) }: MembersOptions = {},
   ) {
     this.homeName = homeName;
     this.homeUntil = homeUntil;
+    this.#hasRoom = hasRoom;
     this.#stores = new Map(stores);
   }
 
@@ -53,6 +61,11 @@ export class Members {
   /** Whether a range must stay in the home store. */
   isBound({ start }: { readonly start: Bytes }): boolean {
     return this.homeUntil !== undefined && compareBytes(start, this.homeUntil) < 0;
+  }
+
+  /** Whether a store may get more data, as its disk has more than its reserve left. */
+  hasRoom(name: string): Promise<boolean> {
+    return this.#hasRoom(name);
   }
 
   add(name: string, store: MemberStore): void {

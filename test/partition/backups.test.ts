@@ -9,6 +9,8 @@ import { partitionPrefix } from '../../src/kv/partition-prefix.js';
 import { appendString, prefixRange } from '../../src/kv/tuple.js';
 import { Catalogue } from '../../src/partition/catalogue.js';
 import { dirtyRows } from '../../src/partition/keys.js';
+import { Members } from '../../src/partition/members.js';
+import { NoRoomError } from '../../src/partition/operations/room.js';
 import { BackupTooSlowError } from '../../src/partition/operations/tools.js';
 import type { BeginResult } from '../../src/partition/operations/operations.js';
 import { openPartitionedStore } from '../../src/partition/store.js';
@@ -164,6 +166,24 @@ void describe('a restore of a range', () => {
     assert.deepEqual((await store.range(all, whole)).entries, entries);
     await put(store, ['later']);
     assert.ok(((await store.get(keyOf('later')))?.version ?? 0) > floor);
+  });
+
+  void it('ends where the disk gets full but for its reserve, and leaves an empty range', async () => {
+    const { clock, members, store, operations, range, target, findings } = await world();
+    await operations.backUp(operationOf(await operations.beginBackup(range)), target);
+    const { entries } = await target.range(all, whole);
+    await put(store, [], names);
+    const hasRoom = () => Promise.resolve(false);
+    const full = new Members('s0', new Map([['s0', members.home]]), { hasRoom });
+    const operation = operationOf(await operations.beginRestore(range));
+    const restored = operationsOver(full, clock).restore(operation, {
+      pages: pagesOf(entries),
+      floor: 0,
+    });
+    await assert.rejects(restored, NoRoomError);
+    assert.equal((await store.range(all, whole)).entries.length, 0);
+    await put(store, ['again']);
+    assert.deepEqual(await findings(), []);
   });
 
   void it('that does not come to its end leaves an empty range that serves', async () => {

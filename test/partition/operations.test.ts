@@ -13,8 +13,9 @@ import { boundOf } from '../../src/partition/bound-text.js';
 import { Catalogue, versioned } from '../../src/partition/catalogue.js';
 import { guardKey, guardRows, storeKeys, storeRowKey } from '../../src/partition/keys.js';
 import { storesMax } from '../../src/partition/limits.js';
-import type { Members } from '../../src/partition/members.js';
+import { Members } from '../../src/partition/members.js';
 import type { Operations } from '../../src/partition/operations/operations.js';
+import { NoRoomError } from '../../src/partition/operations/room.js';
 import {
   MoveMismatchError,
   MoveTooSlowError,
@@ -209,6 +210,24 @@ void describe('operations on ranges', () => {
       return true;
     });
     assert.deepEqual(await held(each), [keys.length, 0]);
+  });
+
+  void it('cancel a move to a store whose disk gets full but for its reserve', async () => {
+    const each = await world();
+    const operation = await begunMove(each);
+    const [home, target] = each.stores;
+    assert.ok(home !== undefined && target !== undefined);
+    const data = { start: Buffer.alloc(0), end: storeKeys.start };
+    const hasRoom = async (name: string): Promise<boolean> =>
+      name === 's0' || (await target.range(data, whole)).entries.length < 200;
+    const stores = new Map([
+      ['s0', home],
+      ['s1', target],
+    ]);
+    const mover = operationsOver(new Members('s0', stores, { hasRoom }), clock);
+    await assert.rejects(mover.carryOut(operation), NoRoomError);
+    assert.deepEqual(await held(each), [keys.length, 0]);
+    assert.deepEqual(await each.catalogue.operations(), []);
   });
 
   for (const last of ['close', 'cancel'] as const) {

@@ -104,7 +104,7 @@ export class LowSpaceGuard implements Interceptor {
     const left = found === undefined ? Infinity : freeBytesOf(found) - reservedBytes(found);
     const halfMs = left / 2 / bytesInMs;
     this.#nextMs = left < 0 ? lookEveryMs : Math.min(lookEveryMs, Math.max(lookMsMin, halfMs));
-    const isFull = found !== undefined && left < 0 && !hasReusable(found);
+    const isFull = found !== undefined && isFullButReserve(found);
     if (isFull && !this.#isActive) {
       logger.error('the disk is full but for a reserve: writes that need space are refused', {
         leftMebibytes: Math.floor(found.freeBytes / mebibyte),
@@ -113,6 +113,11 @@ export class LowSpaceGuard implements Interceptor {
     if (!isFull && this.#isActive) logger.warn('the disk has space again: all writes are served');
     this.#isActive = isFull;
   }
+}
+
+/** Whether only the reserve of the disk is left, and the files have no space of their own. */
+export function isFullButReserve(space: AvailableSpace): boolean {
+  return freeBytesOf(space) < reservedBytes(space) && !hasReusable(space);
 }
 
 function freeBytesOf({ freeBytes, owedBytes }: AvailableSpace): number {

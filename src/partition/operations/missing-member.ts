@@ -6,8 +6,7 @@ import { answered } from '../reach.js';
 import type { MoveRow, OperationRow } from '../rows.js';
 import { isTooFarBehind } from './catching-up.js';
 import { readGuard } from './held-operation.js';
-import { stepsBeforeSwitch } from './switching.js';
-import { StoreLocationMismatchError, type OperationTools } from './tools.js';
+import { StoreLocationMismatchError, stepsBeforeSwitch, type OperationTools } from './tools.js';
 
 /**
  * Returns an error when this process cannot carry an operation on, because it has not opened one of

@@ -25,6 +25,7 @@ import {
   writeGuard,
   type HeldOperation,
 } from './held-operation.js';
+import { assertRoom, NoRoomError } from './room.js';
 import { catchUpClosely, dirtyRowsMaxOf, isTooFarBehind, pagesEach } from './catching-up.js';
 import {
   StoreLocationMismatchError,
@@ -33,9 +34,10 @@ import {
   ServedTwiceError,
   TakenOverError,
   TargetNotEmptiedError,
+  stepsBeforeSwitch,
   type OperationTools,
 } from './tools.js';
-import { stepsBeforeSwitch, switchRows, switchToTarget, type SwitchRows } from './switching.js';
+import { switchRows, switchToTarget, type SwitchRows } from './switching.js';
 import {
   copyLastDirtyRows,
   copyPages,
@@ -161,7 +163,9 @@ export class Mover {
       // The row tells whether the switch has happened.
       const isOver = error instanceof TakenOverError || error instanceof StoreClosedError;
       if (isOver || !stepsBeforeSwitch.has(this.#held.row.step)) throw error;
-      return this.#afterFailure(error);
+      if (!(error instanceof NoRoomError)) return this.#afterFailure(error);
+      this.#giveUp = error;
+      return 'cancel';
     }
   }
 
@@ -249,8 +253,9 @@ export class Mover {
     const [source, target] = [await this.#source(), await this.#target()];
     const data = dataOf(this.#range);
     const part = { range: this.#range.id, data, entriesMax: this.#tools.pageEntriesMax };
-    const onPage = (bytes: number): Promise<void> => {
+    const onPage = async (bytes: number): Promise<void> => {
       this.#tools.onCopied?.(bytes);
+      await assertRoom(this.#tools.members, this.#held.row.target);
       return this.#held.betweenPages();
     };
     for (let isMore = true; isMore;) {

@@ -11,6 +11,7 @@ import {
   type HeldOperation,
 } from './held-operation.js';
 import type { MoveEnd } from './move.js';
+import { assertRoom } from './room.js';
 import { RangeNotEmptyError, type OperationTools } from './tools.js';
 import { deleteAll, type GuardedStore } from './transfer.js';
 
@@ -25,7 +26,7 @@ export interface RestoreSource {
 
 /**
  * Writes entries with their versions into an empty range, which is not served meanwhile. After a
- * failure the range is empty again. Throws `RangeNotEmptyError`.
+ * failure the range is empty again. Throws `RangeNotEmptyError`, and `NoRoomError`.
  */
 export async function restore(
   tools: OperationTools,
@@ -38,6 +39,7 @@ export async function restore(
   try {
     for await (const entries of pages) {
       await held.guarded(store.ingest({ entries, deletes: [], floor, guard }));
+      await assertRoom(tools.members, range.store);
       tools.onCopied?.(entries.reduce((sum, { key, value }) => sum + key.length + value.length, 0));
       await held.renew();
     }

@@ -5,22 +5,11 @@ import {
   encodeRangeRow,
   type MapRow,
   type MoveRow,
-  type MoveStep,
   type RangeRow,
   type Versioned,
 } from '../rows.js';
 import { heldRange, type HeldOperation } from './held-operation.js';
 import type { OperationTools } from './tools.js';
-
-/** The steps of a move in which its source has the range, and goes on with it when they fail. */
-export const stepsBeforeSwitch: ReadonlySet<MoveStep> = new Set([
-  'prepare',
-  'log',
-  'copy',
-  'catch up',
-  'fence',
-  'close',
-]);
 
 /** The rows of the catalogue that the switch of a move changes. */
 export interface SwitchRows {

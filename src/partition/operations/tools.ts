@@ -37,6 +37,16 @@ export interface OperationLimits {
   readonly dirtyRowsMax: number;
 }
 
+/** The steps of a move in which its source has the range, and goes on with it when they fail. */
+export const stepsBeforeSwitch: ReadonlySet<MoveStep> = new Set([
+  'prepare',
+  'log',
+  'copy',
+  'catch up',
+  'fence',
+  'close',
+]);
+
 /** Another process has taken over the operation, or has cancelled it. This one wrote nothing. */
 export class TakenOverError extends Error {
   override readonly name = 'TakenOverError';
