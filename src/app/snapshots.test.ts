@@ -52,7 +52,10 @@ describe('snapshots', () => {
 
   it('are refused, with what to do, by a store that cannot be set back', async () => {
     const { snapshots } = await snapshotsOf('exclusive', withPartitionRule);
-    const refused = { name: 'SnapshotError', message: /Use a server in memory, or one with a single data/ };
+    const refused = {
+      name: 'SnapshotError',
+      message: /Use a server in memory, or one with a single data/,
+    };
     await assert.rejects(snapshots.snapshot('a'), refused);
     await assert.rejects(snapshots.reset(), refused);
   });
