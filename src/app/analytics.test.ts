@@ -36,7 +36,7 @@ const long: RequestRecord = {
   status: 201,
   errorCode: undefined,
   fault: undefined,
-  load: undefined,
+  load: [],
   serverTimeMs: 1,
   aborted: false,
   detail: {
@@ -89,7 +89,7 @@ describe('lines of logs', () => {
       analytics.observe(long);
       await turns(5);
     }
-    await analytics.stop();
+    await analytics.stop(5_000);
     assert.deepEqual(told, []);
     const written = [...logs.logs.values()].map(({ text }) => text.split('\n').length - 1);
     assert.equal(
@@ -115,7 +115,7 @@ describe('lines of logs', () => {
     }
     await reached.promise;
     timers.fire();
-    const stopping = analytics.stop();
+    const stopping = analytics.stop(5_000);
     for (let step = 0; step < 4; step += 1) timers.fire(1_250);
     await stopping;
     assert.match(

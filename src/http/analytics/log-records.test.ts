@@ -40,7 +40,7 @@ function request({
       status: 200,
       errorCode: undefined,
       fault: undefined,
-      load: undefined,
+      load: [],
       serverTimeMs: 2.6,
       aborted: false,
       ...record,

@@ -13,7 +13,7 @@ import type { Caller } from './caller.js';
 import type { Description } from './description.js';
 import type { ResponseFault } from './response-fault.js';
 import type { AnswerStream } from './reply-stream.js';
-import type { PartitionLoad } from './request-load.js';
+import { noLoad, type PartitionLoad } from './request-load.js';
 
 /** The transport of a request: with or without TLS. */
 export type Protocol = 'http' | 'https';
@@ -130,8 +130,8 @@ export class Exchange {
    */
   fault: string | undefined = undefined;
   responseFault: ResponseFault | undefined = undefined;
-  /** Set after run. */
-  load: readonly PartitionLoad[] | undefined = undefined;
+  /** Set before run to that of the address, and after run to that of the operation. */
+  load: readonly PartitionLoad[] = noLoad;
 
   /** Set before parse, after authorise. Empty when the request has no body. */
   body: Buffer = noBody;

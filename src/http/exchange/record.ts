@@ -37,8 +37,11 @@ export interface RequestRecord {
   readonly errorCode: ErrorCode | undefined;
   /** The names of the injected faults that affected the request, joined by commas. */
   readonly fault: string | undefined;
-  /** The entities, messages or blobs written or returned; undefined when none are counted. */
-  readonly load: readonly PartitionLoad[] | undefined;
+  /**
+   * The entities or messages written or returned, and the blobs addressed. A request that failed
+   * has written and returned none; one that was refused before its work has no load at all.
+   */
+  readonly load: readonly PartitionLoad[];
   /** From the arrival of the header to the end of the response. */
   readonly serverTimeMs: number;
   /** The client went away before the response ended. */

@@ -17,3 +17,5 @@ export interface PartitionLoad {
   readonly partitionKey: string;
   readonly count: number;
 }
+
+export const noLoad: readonly PartitionLoad[] = Object.freeze([]);

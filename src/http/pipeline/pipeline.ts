@@ -24,6 +24,7 @@ import type { AdmittedRequest, Interceptor } from './interceptor.js';
 import type { HeldMemory } from './held-memory.js';
 import type { HttpLimits } from './limits.js';
 import { hasLongBody, hasLongHead, isLarge } from './large-request.js';
+import { noLoad } from '../exchange/request-load.js';
 import { Router } from '../exchange/router.js';
 import { heavyTaskGate } from './concurrency-slot.js';
 import { WorkSlot } from './work-slot.js';
@@ -247,6 +248,8 @@ export class Pipeline {
     exchange.openBudget = this.#openBudget;
     const { timeLimits = 1 } = operation;
     setDeadline(exchange, clock.monotonicMs(), timeLimits * limits.operationTimeoutMs);
+    const loadOfAddress = request.load ?? noLoad;
+    exchange.load = loadOfAddress;
     lock.enter();
     let output: unknown;
     try {
@@ -257,7 +260,7 @@ export class Pipeline {
     }
     if (large) await nextTurn();
     if (operation.describe !== undefined) exchange.note(operation.describe(input, output));
-    exchange.load = operation.load?.(output, input) ?? routed.request.load;
+    exchange.load = operation.load?.(output, input) ?? loadOfAddress;
     const rendered = operation.render(output, input, request);
     const reply = rendered instanceof Promise ? await rendered : rendered;
     exchange.leaveBudget();

@@ -27,6 +27,7 @@ import { closeWhereBytesMayBeLost } from './ignored-upgrade.js';
 import type { HttpLimits } from './limits.js';
 import { ignoreLostClient } from '../exchange/lost-client.js';
 import { Pipeline, type PipelineOptions } from './pipeline.js';
+import { noLoad } from '../exchange/request-load.js';
 import type { RequestObserver, RequestRecord } from '../exchange/record.js';
 import { conclude, observe } from './record-exchange.js';
 import { deadlineCheckMs } from './deadline.js';
@@ -375,7 +376,7 @@ function refusedRecord(
     bytesSent: 0,
     errorCode: undefined,
     fault: undefined,
-    load: undefined,
+    load: noLoad,
     serverTimeMs: 0,
     aborted: false,
   };

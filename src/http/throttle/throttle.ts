@@ -105,7 +105,7 @@ export class Throttle implements Interceptor {
     account.take(1, nowMs);
     for (const { bucket, tokens } of reservations) bucket.release(tokens);
     const { service } = record;
-    for (const { container = record.resource, partitionKey, count } of record.load ?? []) {
+    for (const { container = record.resource, partitionKey, count } of record.load) {
       const where = { service, account: record.account, resource: container };
       this.#bucketOf(where, partitionKey, nowMs).take(count, nowMs);
     }

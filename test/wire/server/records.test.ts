@@ -74,7 +74,7 @@ describe('the record of a request', () => {
       resource: table,
       partitionKey: 'p',
       operationCount: 1,
-      load: undefined,
+      load: [],
       status: 404,
       errorCode: 'ResourceNotFound',
     });
@@ -197,11 +197,13 @@ describe('the record of a request', () => {
       [missing.status, missing.errorCode, missing.partitionKey],
       [404, 'BlobNotFound', 'missing'],
     );
+    assert.deepEqual(missing.load, [{ partitionKey: 'missing', count: 1 }]);
     const anonymous = await recordOf(blobs.send({ path, auth: 'none' }));
     assert.deepEqual(
       [anonymous.operation, anonymous.authKind, anonymous.errorCode],
       ['GetBlob', 'none', 'NoAuthenticationInformation'],
     );
+    assert.deepEqual(anonymous.load, [], 'it was refused before its work');
     const list = await recordOf(blobs.send({ path: `/${container}?restype=container&comp=list` }));
     assert.deepEqual([list.operation, list.partitionKey], ['ListBlobs', undefined]);
   });

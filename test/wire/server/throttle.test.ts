@@ -217,6 +217,18 @@ describe('a throttled server', () => {
     blobs.close();
   });
 
+  it('counts a request for the blob that it names also when it fails', async () => {
+    await using fixture = await throttled({ requestsPerSecondPerBlob: 3 });
+    const blobs = BlobWireClient.of(fixture.server);
+    const container = await blobs.newContainer();
+    const statuses: number[] = [];
+    for (let index = 0; index < 5; index += 1) {
+      statuses.push((await blobs.send({ path: `/${container}/missing` })).status);
+    }
+    assert.deepEqual(statuses, [404, 404, 404, 503, 503]);
+    blobs.close();
+  });
+
   it('is no more in the way once its limits are off', async () => {
     await using fixture = await throttled({ entitiesPerSecondPerPartition: 1 });
     const { client, server } = fixture;
