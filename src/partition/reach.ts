@@ -1,4 +1,4 @@
-import { within } from '../base/async/deadline.js';
+import { endsWithin, within } from '../base/async/deadline.js';
 import type { Timers } from '../base/async/timers.js';
 import { StoreClosedError, StoreUnavailableError } from '../kv/errors.js';
 import type { MemberStore } from '../kv/member-store.js';
@@ -46,19 +46,12 @@ export async function awayStores(members: Members, timers: Timers): Promise<Read
   return new Set(names.filter((_, index) => found[index] === false));
 }
 
-function doesAnswer(store: MemberStore, timers: Timers): Promise<boolean> {
-  if (store.trouble?.() !== undefined) return Promise.resolve(false);
-  return new Promise((resolve, reject) => {
-    const timer = timers.start(answersWithinMs, resolve, false);
-    store
-      .get(memberKey)
-      .then(
-        () => resolve(true),
-        (error: unknown) => {
-          if (error instanceof StoreClosedError) reject(error);
-          else resolve(false);
-        },
-      )
-      .finally(() => timer.close());
-  });
+async function doesAnswer(store: MemberStore, timers: Timers): Promise<boolean> {
+  if (store.trouble?.() !== undefined) return false;
+  try {
+    return await endsWithin(store.get(memberKey), { limitMs: answersWithinMs, timers });
+  } catch (error) {
+    if (error instanceof StoreClosedError) throw error;
+    return false;
+  }
 }

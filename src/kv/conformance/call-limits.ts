@@ -1,4 +1,5 @@
-import { setTimeout as pause } from 'node:timers/promises';
+import { within } from '../../base/async/deadline.js';
+import { holdingTimers } from '../../base/async/timers.js';
 import type { Bytes } from '../../base/bytes.js';
 import { hasInstantVersions } from '../instant-versions.js';
 import { canBeMember, type MemberStore } from '../member-store.js';
@@ -9,17 +10,9 @@ const callMillisDefault = 20_000;
 
 /** The same store, whose calls are rejected when they take longer than `callMillisMax`. */
 export function withCallLimits(store: Store, callMillisMax = callMillisDefault): Store {
-  const limited = async <Result>(name: string, call: Promise<Result>): Promise<Result> => {
-    const over = new AbortController();
-    const late = pause(callMillisMax, undefined, { signal: over.signal }).then(() => {
-      throw new Error(`${name} did not settle within ${callMillisMax} ms`);
-    });
-    late.catch(() => undefined);
-    try {
-      return await Promise.race([call, late]);
-    } finally {
-      over.abort();
-    }
+  const limited = <Result>(name: string, call: Promise<Result>): Promise<Result> => {
+    const late = () => new Error(`${name} did not settle within ${callMillisMax} ms`);
+    return within(call, { limitMs: callMillisMax, timers: holdingTimers, late });
   };
   const contract: Store = {
     get: (key) => limited('get', store.get(key)),

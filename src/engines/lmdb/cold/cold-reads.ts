@@ -1,6 +1,7 @@
 import { Worker } from 'node:worker_threads';
 import type { Bytes } from '../../../base/bytes.js';
 import { within } from '../../../base/async/deadline.js';
+import { deferred, type Deferred } from '../../../base/async/deferred.js';
 import type { Timers } from '../../../base/async/timers.js';
 import type { Clock } from '../../../base/clock.js';
 import type { KeyRange, RangeOptions } from '../../../kv/store.js';
@@ -66,7 +67,7 @@ export class ColdReads {
   /** The reads that the thread works on. */
   #batch: readonly Waiting[] = [];
   /** Ends the time limit of that batch. */
-  #answered: () => void = () => undefined;
+  #answered: Deferred<void> | undefined;
 
   constructor(options: ColdReadsOptions) {
     this.#options = options;
@@ -104,7 +105,7 @@ export class ColdReads {
   /** Ends the thread. Reads that wait continue. */
   close(): void {
     this.#isOff = true;
-    this.#answered();
+    this.#answered?.resolve();
     this.#fetcher?.close();
     this.#fetcher = undefined;
     for (const { resolve } of [...this.#batch, ...this.#waiting]) resolve();
@@ -138,9 +139,9 @@ export class ColdReads {
 
   #limitBatch(): void {
     const { timers, stuckAfterMs: limitMs, onStuck } = this.#options;
-    const answer = new Promise<void>((resolve) => (this.#answered = resolve));
+    this.#answered = deferred();
     const late = () => new Error('the pages of a batch were not read in time');
-    within(answer, { limitMs, timers, late }).catch(() => {
+    within(this.#answered.promise, { limitMs, timers, late }).catch(() => {
       onStuck();
       this.close();
     });
@@ -148,7 +149,7 @@ export class ColdReads {
 
   #replied({ wasCold, failure }: FetchReply): void {
     if (this.#isOff) return;
-    this.#answered();
+    this.#answered?.resolve();
     if (failure !== undefined) this.#tell(new Error(failure));
     const { clock, faults } = this.#options;
     if (wasCold) this.#coldUntilMs = clock.monotonicMs() + warmAfterMs;
