@@ -1,13 +1,12 @@
 import { expectedWords } from '../../src/base/shape/words.js';
 import type { Shape } from '../../src/base/shape/shape.js';
-import { limitTable } from '../../src/http/pipeline/limits.js';
 import { standardOf } from '../../src/app/options/config-schema.js';
 import { longOf, type Flag, type Option } from '../../src/app/options/option.js';
 import { optionRows, serverTable } from '../../src/app/options/table.js';
 
 /** Generated tables for docs/reference, in Markdown, by the name of their marker. */
 export const optionPages = {
-  'docs/reference/configuration.md': () => ({ settings: settingsTable(), limits: limitsTable() }),
+  'docs/reference/configuration.md': () => ({ settings: settingsTable() }),
   'docs/reference/create-server.md': () => ({ options: programTable() }),
 } as const;
 
@@ -102,13 +101,4 @@ function typeWords(shape: Shape): string {
   if (shape.kind === 'either') return shape.shapes.map(typeWords).join(', or ');
   if (shape.kind === 'list') return 'a list';
   return expectedWords(shape);
-}
-
-function limitsTable(): string {
-  const rows = Object.entries(limitTable).map(([name, { standard, meaning }]) => [
-    code(name),
-    standard.toLocaleString('en-US'),
-    meaning.replace(/\.$/, ''),
-  ]);
-  return table(['limit', 'default', 'meaning'], rows);
 }

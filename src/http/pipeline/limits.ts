@@ -21,7 +21,7 @@ function time(standard: number, meaning: string): LimitRow {
  * Bounds of the HTTP layer, each with its default. docs/reference/limits.md says what clients see
  * of them.
  */
-export const limitTable = {
+const limitTable = {
   /** Request line and header fields together, in bytes. A `$filter` can be many kilobytes. */
   headerBytesMax: bound(64 * 1024, 'Bytes of the request line and header fields together.'),
   /** Over TLS: from the opening of a connection to the end of its handshake. */
