@@ -24,8 +24,8 @@ const rows: Readonly<Record<string, readonly (string | number)[]>> = {
   'files in a folder, bytes of one at a start': ['folderFilesMax', 'fileBytesMax'],
   'deletions, bytes that a range passes over in a turn': ['turnDeletionsMax', 'turnBytesMax'],
 };
-/** What nobody reaches or notices: numbers in names of folders, and what is remembered. */
-const elsewhere = new Set(['generationMax', 'knownVersionsMax', 'runsMax']);
+/** What nobody reaches or notices: numbers in names of folders, what is remembered, attempts. */
+const elsewhere = new Set(['generationMax', 'knownVersionsMax', 'runsMax', 'attemptsMax']);
 
 /** A number with its unit, as the table writes it. */
 const number = /\d+(?:,\d{3})*(?: [KMG]iB)?/g;

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
-import { mkdir, readdir, rm, truncate, writeFile } from 'node:fs/promises';
+import promises, { mkdir, readdir, rm, rmdir, truncate, writeFile } from 'node:fs/promises';
+import { syncBuiltinESMExports } from 'node:module';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
@@ -33,6 +34,28 @@ describe('files of a journal on a disk', () => {
     for await (const { content } of files.retired()) {
       assert.deepEqual(content, Buffer.concat([head, Buffer.alloc(blockBytes), head]));
     }
+  });
+
+  it('are made when an earlier opening removes the empty folder meanwhile', async (t) => {
+    await using at = await location();
+    const make = promises.mkdir;
+    let removals = 0;
+    t.mock.method(promises, 'mkdir', async (...given: Parameters<typeof make>) => {
+      const made = await make(...given);
+      if (given[0] !== at.folder || removals === 2) return made;
+      removals += 1;
+      await rmdir(at.folder);
+      return made;
+    });
+    syncBuiltinESMExports();
+    try {
+      await (await beginIn(at.open(), 1)).close();
+    } finally {
+      t.mock.restoreAll();
+      syncBuiltinESMExports();
+    }
+    assert.equal(removals, 2);
+    assert.deepEqual(await readdir(at.folder), ['1']);
   });
 
   it('are refused where they cannot be of a journal, before they are read', async () => {

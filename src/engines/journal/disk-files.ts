@@ -20,6 +20,8 @@ const folderFilesMax = 1_000;
 /** Far more than the largest frame takes. */
 const fileBytesMax = 2 ** 30;
 const zerosBytes = 1 << 20;
+/** Each earlier opening removes the folder once at most. */
+const attemptsMax = 16;
 
 export interface DiskFilesOptions {
   /** The data directory. */
@@ -92,11 +94,22 @@ export class DiskFiles implements JournalFiles {
   }
 
   async begin(generation: number): Promise<void> {
-    await mkdir(this.#folder, { mode: privateDirectoryMode, recursive: true });
     this.#number = generation;
     this.#generation = join(this.#folder, `${generation}`);
-    await mkdir(this.#generation, { mode: privateDirectoryMode });
+    await this.#makeGeneration();
     await Promise.all([syncDirectory(this.#folder), syncDirectory(this.#directory)]);
+  }
+
+  /** A close that was given up may still remove the empty folder of the journal in between. */
+  async #makeGeneration(): Promise<void> {
+    for (let attempt = 1; ; attempt += 1) {
+      await mkdir(this.#folder, { mode: privateDirectoryMode, recursive: true });
+      try {
+        return await mkdir(this.#generation, { mode: privateDirectoryMode });
+      } catch (error) {
+        if (codeOf(error) !== 'ENOENT' || attempt === attemptsMax) throw error;
+      }
+    }
   }
 
   async create(number: number, head: Bytes, bytes: number): Promise<JournalFile> {
