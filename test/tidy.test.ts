@@ -81,6 +81,11 @@ function describeImport({ from, to }: Import): string {
   return `${from} imports ${to}; ${layerOf(from)} may import ${allowed}`;
 }
 
+/** The folders in a cell of the table of layers; a dash stands for none. */
+function importsToldIn(cell: string): string[] {
+  return cell.trim() === '–' ? [] : cell.trim().split(', ').toSorted();
+}
+
 describe('architecture', () => {
   it('has a layer for every folder of src', () => {
     const folders = new Set(source.map(layerOf));
@@ -88,6 +93,14 @@ describe('architecture', () => {
       [...folders].filter((folder) => layers[folder] === undefined),
       [],
     );
+  });
+
+  it('is as the table of layers tells it', () => {
+    const [, part = ''] = read('ARCHITECTURE.md').split('\n## Layers\n');
+    const rows = part.matchAll(/^\| `(\w+)` +\|.*\| ([^|]+) \|$/gm);
+    const told = Array.from(rows, ([, folder = '', cell = '']) => [folder, importsToldIn(cell)]);
+    const sorted = Object.entries(layers).map(([folder, below]) => [folder, below.toSorted()]);
+    assert.deepEqual(Object.fromEntries(told), Object.fromEntries(sorted));
   });
 
   it('has every folder of src in the code map, by its path or in the row of the folder above', () => {
