@@ -1,6 +1,6 @@
-// Checks format and lint side by side, and with `--build` compiles beside them: a formatter uses
-// one processor, so two of them have half of the files each. What is well formatted is remembered
-// by its content, so that the next check reads what changed.
+// Checks format and lint side by side: a formatter uses one processor, so two of them have half of
+// the files each. What is well formatted is remembered by its content, so that the next check reads
+// what changed.
 import { spawn } from 'node:child_process';
 
 const formatted = (name, ...files) => [
@@ -13,7 +13,6 @@ const formatted = (name, ...files) => [
 ];
 
 const checks = [
-  ...(process.argv.includes('--build') ? [['tsc', '-p', 'tsconfig.json']] : []),
   formatted('sources', 'src'),
   formatted('others', '.', '!src'),
   ['oxlint', '--type-aware', '--deny-warnings'],

@@ -1,5 +1,6 @@
 // Runs the compiled tests with node's runner. Arguments are substrings of the file paths to run;
-// with none, the whole suite runs in its short form, which draws a part of the costly tests.
+// with none, the whole suite runs in its short form, which draws a part of the costly tests and of
+// some files (drawn-files.js); `--others` runs the other part of these files.
 // `--long` runs the tests that have a long form in that: all costly ones, more rounds, steps and
 // runs of properties, and files named `.long.`, which have no short form. `--long --part 2/8` runs
 // the second of eight parts of these (long-parts.js), and the files that are named as well. Files
@@ -11,12 +12,15 @@ import { existsSync, readdirSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { drawnFiles } from './drawn-files.js';
 import { longForms } from './long-forms.js';
 import { filesOfPart, parsePart } from './long-parts.js';
 import { grouped } from './test-groups.js';
 
 const root = fileURLToPath(new URL('../dist/', import.meta.url));
-const { isLong, part, wanted } = argumentsOf(process.argv.slice(2));
+const { isLong, isOthers, part, wanted } = argumentsOf(process.argv.slice(2));
+// Of the files and tests that a run has, and of their seeds (test/support/sim-settings.ts).
+const drawSeed = drawSeedOf(process.env.TABULARIUM_TEST_DRAW);
 const hasExtras = existsSync(
   new URL('../extras/node_modules/.installed-lock.json', import.meta.url),
 );
@@ -27,24 +31,28 @@ const present = readdirSync(root, { recursive: true })
 const hasLongForm = longForms(root);
 const asked = part === undefined ? filesFor(wanted) : withPart(part);
 const leftOut = hasExtras ? [] : asked.filter((file) => file.endsWith('.extras.test.js'));
-const toRun = asked.filter((file) => !leftOut.includes(file));
+const found = asked.filter((file) => !leftOut.includes(file));
+const isWhole = !isLong && wanted.length === 0;
+const { drawn, others } = drawnFiles(isWhole ? found : [], drawSeed);
+const toRun = isOthers ? others : isWhole ? drawn : found;
 // A run of named files, and the long form, give every file a process of its own.
 const files =
   isLong || wanted.length > 0 ? toRun.map((file) => join(root, file)) : grouped(root, toRun);
 
 function argumentsOf(given) {
   const isLong = given.includes('--long');
-  const others = given.filter((argument) => argument !== '--long');
-  const at = others.indexOf('--part');
-  if (at < 0) return { isLong, wanted: others };
-  const part = parsePart(others[at + 1] ?? '');
+  const isOthers = given.includes('--others');
+  const rest = given.filter((argument) => argument !== '--long' && argument !== '--others');
+  const at = rest.indexOf('--part');
+  if (at < 0) return { isLong, isOthers: isOthers && !isLong && rest.length === 0, wanted: rest };
+  const part = parsePart(rest[at + 1] ?? '');
   if (!isLong || part === undefined) {
     process.stderr.write(
       '--part takes a part of the long forms: npm run test:long -- --part 2/8\n',
     );
     process.exit(1);
   }
-  return { isLong, part, wanted: others.toSpliced(at, 2) };
+  return { isLong, isOthers: false, part, wanted: rest.toSpliced(at, 2) };
 }
 
 /** The seed that is asked for, or else a fresh one. One that makes no sense ends the process. */
@@ -74,6 +82,12 @@ function withPart({ part, parts }) {
 
 /** Says, last of all, which files were not run and how to run them. */
 function tellLeftOut() {
+  if (!isOthers && others.length > 0) {
+    process.stderr.write(
+      `Not drawn: ${others.length} files of the modelling library. They run by\n` +
+        `  TABULARIUM_TEST_DRAW=${drawSeed} npm run test:others\n`,
+    );
+  }
   if (leftOut.length === 0) return;
   const names = leftOut.map((file) => `  ${file.replace(/\.js$/, '.ts')}`);
   process.stderr.write(
@@ -108,8 +122,6 @@ const longForm = {
 };
 // `costly` of test/support/run-length.ts.
 const shortForm = wanted.length > 0 ? {} : { TABULARIUM_TEST_SAMPLED: '1' };
-// Of the tests that a run has and of their seeds (test/support/sim-settings.ts).
-const drawSeed = drawSeedOf(process.env.TABULARIUM_TEST_DRAW);
 process.stderr.write(`Tests draw by TABULARIUM_TEST_DRAW=${drawSeed}.\n`);
 const runner = spawn(process.execPath, [...options, ...files], {
   stdio: 'inherit',

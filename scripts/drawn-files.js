@@ -1,0 +1,28 @@
+// The files of which a run of all tests has a part, drawn anew each time: those of the modelling
+// library over a whole server. They take as long as half of all others together.
+import { createHash } from 'node:crypto';
+
+const isOfDrawn = (file) => file.startsWith('test/modeling/');
+
+/**
+ * Half of the files that are drawn from, by the seed of a run, and those that are left out.
+ * @param {readonly string[]} files by their paths in the folder of compiled files
+ * @param {string} seed
+ * @returns {{ drawn: string[], others: string[] }} `drawn` has all other files as well
+ */
+export function drawnFiles(files, seed) {
+  const from = files.filter(isOfDrawn).toSorted(by((file) => hashOf(`${seed} ${file}`)));
+  const others = new Set(from.slice(Math.ceil(from.length / 2)));
+  return {
+    drawn: files.filter((file) => !others.has(file)),
+    others: files.filter((file) => others.has(file)),
+  };
+}
+
+function by(keyOf) {
+  return (left, right) => (keyOf(left) < keyOf(right) ? -1 : 1);
+}
+
+function hashOf(text) {
+  return createHash('sha256').update(text).digest('hex');
+}
