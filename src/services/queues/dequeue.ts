@@ -38,7 +38,7 @@ export async function dequeue(
   let window = 0;
   return untilCommitted(attemptsMax, async () => {
     const nowMicros = context.clock.nowMicros();
-    const passOver = window === 0 ? 0 : below(window, context.randomness);
+    const passOver = window === 0 ? 0 : upTo(window, context.randomness);
     const entries = await queue.cursor.claim({ nowMicros, count: options.count, passOver });
     if (entries.length === 0) {
       if (passOver === 0) return [];
@@ -137,7 +137,7 @@ async function take(
 }
 
 /** A random integer from 1 to `limit`. */
-function below(limit: number, randomness: Randomness): number {
+function upTo(limit: number, randomness: Randomness): number {
   const bytes = randomness.bytes(2);
   return 1 + ((((bytes[0] ?? 0) << 8) | (bytes[1] ?? 0)) % limit);
 }
