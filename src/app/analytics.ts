@@ -1,4 +1,4 @@
-import { endsBeforeStop } from '../base/async/deadline.js';
+import { endsWithin } from '../base/async/deadline.js';
 import type { ReadWriteLock } from '../base/async/read-write-lock.js';
 import type { Timer, Timers } from '../base/async/timers.js';
 import type { Clock } from '../base/clock.js';
@@ -104,14 +104,15 @@ export class Analytics {
   }
 
   /**
-   * Writes what was counted, a last time. The store must still be open. What is written after the
-   * time of a stop fails when the store is closed.
+   * Writes what was counted, a last time. The store must still be open. Waits for that for at most
+   * `limitMs`, because a disk or a store that does not answer may hold it up. What is written later
+   * fails when the store is closed.
    */
-  async stop(): Promise<void> {
+  async stop(limitMs: number): Promise<void> {
     this.#isStopped = true;
     this.#timer?.close();
     const { timers, logger } = this.#options;
-    const isOver = await endsBeforeStop(this.#write(), timers);
+    const isOver = await endsWithin(this.#write(), { limitMs, timers });
     this.#pause?.close();
     if (isOver) return;
     logger.warn(

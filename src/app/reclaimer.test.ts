@@ -153,7 +153,7 @@ describe('the reclaimer', () => {
     ]);
     await fire();
     let stopped = false;
-    const stopping = reclaimer.stop().then(() => (stopped = true));
+    const stopping = reclaimer.stop(5_000).then(() => (stopped = true));
     await settled();
     assert.equal(stopped, false);
     finish();
@@ -169,7 +169,7 @@ describe('the reclaimer', () => {
       () => new Promise((_, reject) => (fail = reject)),
     ]);
     await fire();
-    const stopping = reclaimer.stop();
+    const stopping = reclaimer.stop(5_000);
     for (let step = 0; step < 4; step += 1) timers.fire(1_250);
     await stopping;
     assert.deepEqual(logged, ['step 1']);

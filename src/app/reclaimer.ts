@@ -1,5 +1,5 @@
 import type { Clock } from '../base/clock.js';
-import { endsBeforeStop } from '../base/async/deadline.js';
+import { endsWithin } from '../base/async/deadline.js';
 import type { Timer, Timers } from '../base/async/timers.js';
 import type { Logger } from '../http/exchange/logger.js';
 
@@ -75,14 +75,16 @@ export class Reclaimer {
   }
 
   /**
-   * Resolves when no step is running any more, or the time of a stop is over. A step may be cut off
-   * anywhere, and what it does later fails when the store is closed.
+   * Resolves when no step is running any more, or one has taken `limitMs`: a disk or a store that
+   * does not answer may hold it up. A step may be cut off anywhere, so the stop goes on then, and
+   * what the step does later fails when the store is closed.
    */
-  async stop(): Promise<void> {
+  async stop(limitMs: number): Promise<void> {
     this.#stopped = true;
     this.#timer?.close();
     const { timers, logger } = this.#options;
-    if (await endsBeforeStop(Promise.resolve(this.#running), timers)) return;
+    const isOver = await endsWithin(Promise.resolve(this.#running), { limitMs, timers });
+    if (isOver) return;
     logger.warn(
       'freeing space has not ended: the stop goes on, and the next start frees the rest',
       {

@@ -36,7 +36,7 @@ describe('services that were replaced', () => {
     backend.renew();
     await turn();
     left[0] = 0;
-    assert.equal(await backend.close(), 0);
+    assert.equal(await backend.close(5_000), 0);
   });
 
   it('are waited for again in the end while they have copies, and forgotten then', async () => {
@@ -45,8 +45,8 @@ describe('services that were replaced', () => {
     await turn();
     backend.renew();
     await turn();
-    assert.equal(await backend.close(), 3);
+    assert.equal(await backend.close(5_000), 3);
     assert.deepEqual(closes, [3, 1, 1]);
-    assert.equal(await backend.close(), 3, 'nothing is counted twice');
+    assert.equal(await backend.close(5_000), 3, 'nothing is counted twice');
   });
 });

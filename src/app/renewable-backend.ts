@@ -11,10 +11,13 @@ export interface RenewableBackend extends Backend {
    * Ends what the services do in the background, for good. Resolves with the number of copies of
    * blobs that have not ended; see `BlobService.close`.
    */
-  close(): Promise<number>;
+  close(limitMs: number): Promise<number>;
   /** The same services, as live properties, with other members beside them. */
   with<More extends object>(more: More): Backend & More;
 }
+
+/** How long copies of replaced services have until they count as not ended. */
+const copiesEndMs = 5_000;
 
 export function renewableBackend(make: () => Backend): RenewableBackend {
   let current = make();
@@ -28,22 +31,25 @@ export function renewableBackend(make: () => Backend): RenewableBackend {
     Object.defineProperties(target, liveProperties);
     return target as T & Backend;
   };
-  const closeBlobs = async (blobs: Backend['blobs']): Promise<number> => {
-    const copies = await blobs.close();
+  const closeBlobs = async (blobs: Backend['blobs'], limitMs: number): Promise<number> => {
+    const copies = await blobs.close(limitMs);
     if (copies === 0) closed.delete(blobs);
     return copies;
   };
   // Also those that were closed before: their copies may have ended meanwhile.
-  const closeAll = (): Promise<number[]> => {
+  const closeAll = (limitMs: number): Promise<number[]> => {
     closed.add(current.blobs);
-    return Promise.all([...closed].map(closeBlobs));
+    return Promise.all([...closed].map((blobs) => closeBlobs(blobs, limitMs)));
   };
   return withServices({
     renew: () => {
-      void closeAll();
+      void closeAll(copiesEndMs);
       current = make();
     },
-    close: async () => (await closeAll()).reduce((sum, copies) => sum + copies, 0),
+    close: async (limitMs: number) => {
+      const copies = await closeAll(limitMs);
+      return copies.reduce((sum, each) => sum + each, 0);
+    },
     with: <More extends object>(more: More) => withServices({ ...more }),
   });
 }

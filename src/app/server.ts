@@ -4,6 +4,7 @@ import type { LowSpaceGuard } from '../http/low-space/low-space-guard.js';
 import { lowSpaceGuardOf } from './low-space.js';
 import type { HttpServer } from '../http/pipeline/server.js';
 import { ReadWriteLock } from '../base/async/read-write-lock.js';
+import { SharedTime } from '../base/async/shared-time.js';
 import type { ControlServer } from '../http/control/server.js';
 import type { Faults } from '../http/faults/injector.js';
 import { byService, serviceNames, type ServiceName } from '../model/services/services.js';
@@ -29,6 +30,7 @@ import { renewableBackend, type RenewableBackend } from './renewable-backend.js'
 import { accountsOf, settingsOf, type ServerSettings } from './settings.js';
 import type { OpenBearerVerifier } from './oauth/open-bearer-verifier.js';
 import { Reclaimer } from './reclaimer.js';
+import { stopStepsMs } from './stop-time.js';
 import { StoreHealth } from './store-health.js';
 import { Snapshots, type SnapshotControl, type SnapshotInfo } from './snapshots.js';
 import type { Certificates } from './tls/certificates.js';
@@ -326,7 +328,7 @@ class RunningServer implements TabulariumServer {
     const { store, content } = this.#data;
     const { storage, clock, timers, logger } = this.#settings;
     const location = storage.kind === 'directory' ? storage.directory : undefined;
-    const onMoved = (): void => void this.#endHousekeeping();
+    const onMoved = (): void => void this.#endHousekeeping(this.#stopTime());
     const options = { store, content, location, openTarget, clock, timers, logger, onMoved };
     return (this.#migrations ??= new Migrations(options));
   }
@@ -382,33 +384,38 @@ class RunningServer implements TabulariumServer {
   }
 
   async #close(): Promise<void> {
+    const time = this.#stopTime();
     this.#lowSpaceGuard?.close();
     this.#bearer?.close();
     await this.#control?.server.close();
-    await this.#migrations?.close();
+    await time.spend(async (limitMs) => this.#migrations?.close(limitMs));
     await Promise.all(serviceNames.map((service) => this.#http[service].close()));
-    await this.#endCopies();
-    await this.#standby?.blobs.close();
+    await time.spend((limitMs) => this.#endCopies(limitMs));
+    await time.spend(async (limitMs) => this.#standby?.blobs.close(limitMs));
     await this.#secondary?.close();
     await this.#certificates?.close();
-    await this.#endHousekeeping();
+    await this.#endHousekeeping(time);
     this.#snapshots.close();
     await this.#data.close();
   }
 
-  async #endCopies(): Promise<void> {
-    const copies = await this.#backend.close();
+  #stopTime(): SharedTime {
+    return new SharedTime(stopStepsMs, this.#settings.clock);
+  }
+
+  async #endCopies(limitMs: number): Promise<void> {
+    const copies = await this.#backend.close(limitMs);
     if (copies === 0) return;
     this.#settings.logger.warn('copies of blobs have not ended: the stop goes on without them', {
       copies,
     });
   }
 
-  async #endHousekeeping(): Promise<void> {
-    await this.#reclaimer?.stop();
+  async #endHousekeeping(time: SharedTime): Promise<void> {
+    await time.spend(async (limitMs) => this.#reclaimer?.stop(limitMs));
     // After a move nothing can be written here.
     if (this.#data.trouble() instanceof MovedError) this.#analytics.discard();
-    await this.#analytics.stop();
+    await time.spend((limitMs) => this.#analytics.stop(limitMs));
   }
 
   async #health(): Promise<Health> {

@@ -2,8 +2,6 @@ import type { Timer, Timers } from './timers.js';
 
 /** The number of steps in which a deadline is counted. */
 const steps = 4;
-/** How long the stop of a process waits for work that it may cut off. */
-const stopMs = 5_000;
 
 /**
  * Resolves as the work does, or rejects with `late()` after `limitMs`. The time is counted in
@@ -52,13 +50,4 @@ export async function endsWithin(
     if (error === late) return false;
     throw error;
   }
-}
-
-/**
- * Waits for work that may be cut off when the process stops, for at most `stopMs`: a disk, a store
- * or another server that does not answer may hold it up. False when it has not ended by then: the
- * stop goes on without it. Rejects as the work does.
- */
-export function endsBeforeStop(work: Promise<unknown>, timers: Timers): Promise<boolean> {
-  return endsWithin(work, { limitMs: stopMs, timers });
 }

@@ -1,5 +1,7 @@
-import { setTimeout as pause } from 'node:timers/promises';
 import { createServer, type TabulariumServer } from '../../app/index.js';
+import { stopMsMax } from '../../app/stop-time.js';
+import { endsWithin } from '../../base/async/deadline.js';
+import { holdingTimers } from '../../base/async/timers.js';
 import { bannerText, listeningFields } from './banner.js';
 import { settingsChanger } from './changes.js';
 import { startFailure } from './failure.js';
@@ -14,7 +16,7 @@ import { warnOfExposure } from './reach.js';
 export async function runAlone(plan: StartPlan): Promise<never> {
   const { settings } = plan;
   const log = openStartLog(settings.process);
-  const guard = guardProcess({ log });
+  const guard = guardProcess({ log, stopMsMax: stopMsMax(settings.options) });
   const onFatal = fatalAfterStart(guard.onFatal, () => starting);
   const starting: Promise<TabulariumServer> = withSeed(settings.process.init, (init) =>
     createServer({ ...settings.options, ...log.options, onFatal, ...init }).catch(
@@ -51,6 +53,6 @@ function present(server: TabulariumServer, plan: StartPlan, { log }: StartLog): 
 /** Resolves when the server is closed, or when a start has not finished for some time. */
 async function closed(starting: Promise<TabulariumServer>): Promise<void> {
   const started = starting.catch(() => undefined);
-  const server = await Promise.race([started, pause(startPatienceMs, undefined)]);
-  await server?.close();
+  const limit = { limitMs: startPatienceMs, timers: holdingTimers };
+  if (await endsWithin(started, limit)) await (await started)?.close();
 }

@@ -1,5 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import type { ServerOptions } from '../../app/index.js';
+import { endsWithin } from '../../base/async/deadline.js';
+import { holdingTimers } from '../../base/async/timers.js';
 import type { StartLog } from './log.js';
 import { endProcess, exitCodes } from './process-end.js';
 import { firstStopSignal, signalExitCode, type StopSignal } from './stop-signals.js';
@@ -7,11 +9,10 @@ import { firstStopSignal, signalExitCode, type StopSignal } from './stop-signals
 /** How long an end waits for a start in progress: to close what that opens, or for its error. */
 export const startPatienceMs = 2_000;
 
-/** The time limit of an orderly stop. Requests in flight are cut off well before. */
-const stopMaxMs = 30_000;
-
 export interface GuardOptions {
   readonly log: StartLog;
+  /** The time limit of an orderly stop, in milliseconds. */
+  readonly stopMsMax: number;
   /** Releases what must not outlive the process; called before an abnormal end. */
   readonly release?: () => void;
   /** Called at SIGHUP, after the log was reopened. */
@@ -78,7 +79,7 @@ export function fatalAfterStart(
  * From now on signals and uncaught errors are handled: the first SIGINT or SIGTERM requests a stop,
  * the second ends the process at once, and SIGHUP reopens the log.
  */
-export function guardProcess({ log, release, hangup }: GuardOptions): ProcessGuard {
+export function guardProcess({ log, stopMsMax, release, hangup }: GuardOptions): ProcessGuard {
   const end = (code: number): Promise<never> => {
     release?.();
     return endProcess(code, log.flush);
@@ -92,12 +93,12 @@ export function guardProcess({ log, release, hangup }: GuardOptions): ProcessGua
     onFatal,
     stopSignal: firstStopSignal((signal) => void end(signalExitCode(signal))),
     async stop(stopped) {
-      const inTime = stopped.then(() => true);
-      if (await Promise.race([inTime, pause(stopMaxMs, false)])) {
+      const limit = { limitMs: stopMsMax, timers: holdingTimers };
+      if (await endsWithin(stopped, limit)) {
         log.log.info('stopped');
         return endProcess(exitCodes.stopped, log.flush);
       }
-      log.log.error({ seconds: stopMaxMs / 1000 }, 'not stopped in time: ended all the same');
+      log.log.error({ seconds: stopMsMax / 1000 }, 'not stopped in time: ended all the same');
       return end(exitCodes.failed);
     },
   };

@@ -173,7 +173,7 @@ export class JournaledStore implements MemberStore, ServedStore, SnapshotStore, 
       onTrouble: (error) => parts.onTrouble?.(error),
       bytesToBegin: limits.tableBytesMax / beginShare,
     });
-    this.#stuck = new StuckWrites(parts.files.name, timers);
+    this.#stuck = new StuckWrites(parts.files.name, { timers, clock });
     if (parts.isLeft) this.#applier.beginSoon();
     else this.#applier.wake();
   }

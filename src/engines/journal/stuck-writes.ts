@@ -1,10 +1,12 @@
 import { endsWithin, within } from '../../base/async/deadline.js';
+import { SharedTime } from '../../base/async/shared-time.js';
 import type { Timers } from '../../base/async/timers.js';
+import type { Clock } from '../../base/clock.js';
 import { StoreFailedError } from '../../kv/errors.js';
 
 /** A write to the journal that takes longer than this is stuck. */
 const stuckMs = 60_000;
-/** How long a close waits for commits, and then for the files of the journal. */
+/** How long a close waits for commits and then for the files of the journal, together. */
 const closeMs = 10_000;
 
 /**
@@ -14,12 +16,14 @@ const closeMs = 10_000;
 export class StuckWrites {
   readonly #journal: string;
   readonly #timers: Timers;
+  readonly #closeTime: SharedTime;
   #isWriting = false;
 
   /** `journal`: where it is, for the message. */
-  constructor(journal: string, timers: Timers) {
+  constructor(journal: string, { timers, clock }: { timers: Timers; clock: Clock }) {
     this.#journal = journal;
     this.#timers = timers;
+    this.#closeTime = new SharedTime(closeMs, clock);
   }
 
   /** True while a write is under way, also one that did not end in time. */
@@ -40,7 +44,7 @@ export class StuckWrites {
 
   /** The same for all commits under way, at a close: they may wait for the base as well. */
   limitCommits(drained: Promise<void>): Promise<void> {
-    return this.#limit(drained, closeMs);
+    return this.#closeTime.spend((limitMs) => this.#limit(drained, limitMs));
   }
 
   /**
@@ -48,7 +52,9 @@ export class StuckWrites {
    * too long.
    */
   async limitEnd(ended: Promise<void>): Promise<Error | undefined> {
-    if (await endsWithin(ended, { limitMs: closeMs, timers: this.#timers })) return undefined;
+    const timers = this.#timers;
+    const hasEnded = this.#closeTime.spend((limitMs) => endsWithin(ended, { limitMs, timers }));
+    if (await hasEnded) return undefined;
     return new Error(
       `The files of the journal ${this.#journal} were not all closed within ${closeMs / 1000} s. ` +
         'Nothing that was acknowledged is lost.',

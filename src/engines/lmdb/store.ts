@@ -80,7 +80,7 @@ export interface LmdbStoreOptions {
   readonly rangesFrom?: RangesFrom;
 }
 
-/** How long `close` waits for commits in progress, and then for the engine. */
+/** How long `close` waits for commits in progress and then for the engine, together. */
 const closeMs = 10_000;
 
 /** Opens the store in a data directory. Throws `DataDirectoryError` when it cannot be opened. */
@@ -351,10 +351,7 @@ export class LmdbStore implements MemberStore, ServedStore, SnapshotStore, Insta
     const { condition, lock, timers } = this.#parts;
     const late = () => condition.fail(`it could not be closed within ${closeMs / 1000} s.`);
     try {
-      await within(this.#drained(), { limitMs: closeMs, timers, late });
-      if (condition.failure === undefined) {
-        await within(this.#giveBack(), { limitMs: closeMs, timers, late });
-      }
+      await within(this.#end(), { limitMs: closeMs, timers, late });
     } catch (error) {
       if (condition.failure === undefined) throw error;
     }
@@ -362,7 +359,10 @@ export class LmdbStore implements MemberStore, ServedStore, SnapshotStore, Insta
     if (condition.failure !== undefined) await lock.abandon();
   }
 
-  async #giveBack(): Promise<void> {
+  async #end(): Promise<void> {
+    await this.#drained();
+    // A stuck writer would use what is given back.
+    if (this.#parts.condition.failure !== undefined) return;
     for (const close of this.#parts.closing) await close();
   }
 

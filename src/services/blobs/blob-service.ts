@@ -457,10 +457,10 @@ export class BlobService {
 
   /**
    * Ends the copies that this service has begun: pending ones fail. Resolves with the number of
-   * those that have not ended within five seconds: the next sweep ends them. Idempotent.
+   * those that have not ended within `limitMs`: the next sweep ends them. Idempotent.
    */
-  close(): Promise<number> {
-    return this.#copies.close();
+  close(limitMs: number): Promise<number> {
+    return this.#copies.close(limitMs);
   }
 
   async #sweepOrphans(): Promise<Reclaimed> {

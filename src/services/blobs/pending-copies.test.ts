@@ -118,7 +118,7 @@ describe('pending copies', () => {
     assert.match(failed?.description ?? '', /^500 OperationCancelled "/);
     // The process that was taken for dead learns of it, and frees what it has taken in.
     timers.fire(5_000);
-    await blobs.close();
+    await blobs.close(5_000);
     await settle(world);
     await assertTidy(world);
     assert.equal((await readAll(blobs, target)).length, 0);
@@ -128,7 +128,7 @@ describe('pending copies', () => {
     const world = await setUp(t);
     const { blobs } = world;
     await blobs.beginCopy(target, { source: stalled, request });
-    assert.equal(await blobs.close(), 0);
+    assert.equal(await blobs.close(5_000), 0);
     assert.equal((await copyOf(blobs))?.status, 'failed');
     await assert.rejects(blobs.beginCopy(target, { source: stalled, request }), code('ServerBusy'));
     await settle(world);
@@ -146,7 +146,7 @@ describe('pending copies', () => {
     });
     await blobs.beginCopy(target, { source: stuck, request });
     await reached.promise;
-    const closed = blobs.close();
+    const closed = blobs.close(5_000);
     for (let step = 0; step < 4; step += 1) timers.fire(1_250);
     assert.equal(await closed, 1);
     assert.equal((await copyOf(beside))?.status, 'pending');
@@ -156,7 +156,7 @@ describe('pending copies', () => {
     assert.equal(status, 'failed');
     assert.match(description ?? '', /^500 OperationCancelled "/);
     released.resolve();
-    assert.equal(await blobs.close(), 0);
+    assert.equal(await blobs.close(5_000), 0);
     await settle(world);
     await assertTidy(world);
   });
@@ -168,7 +168,7 @@ describe('pending copies', () => {
     await beside.abortCopy(target, { id });
     await beside.deleteBlob(target);
     timers.fire(5_000);
-    await blobs.close();
+    await blobs.close(5_000);
     await assert.rejects(blobs.getProperties(target), code('BlobNotFound'));
     await settle(world);
     await assertTidy(world);
@@ -181,7 +181,7 @@ describe('pending copies', () => {
       await blobs.beginCopy(at(`b${count}`), { source: stalled, request });
     }
     await assert.rejects(blobs.beginCopy(target, { source: stalled, request }), code('ServerBusy'));
-    await blobs.close();
+    await blobs.close(5_000);
     const last = await blobs.getProperties(at(`b${pendingCopiesMax - 1}`));
     assert.equal(last.copy?.status, 'failed');
   });

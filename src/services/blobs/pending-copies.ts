@@ -1,4 +1,4 @@
-import { endsBeforeStop } from '../../base/async/deadline.js';
+import { endsWithin } from '../../base/async/deadline.js';
 import { Gate } from '../../base/async/gate.js';
 import type { Timer, Timers } from '../../base/async/timers.js';
 import { StorageError } from '../../model/errors/storage-error.js';
@@ -64,15 +64,16 @@ export class PendingCopies {
   }
 
   /**
-   * Ends all copies: they have failed. Waits for that, but no longer than a stop does. Resolves
-   * with the number of those that have not ended; the sweep ends them.
+   * Ends all copies: they have failed. Waits for that for at most `limitMs`, because a disk or
+   * a store that does not answer may hold them up. Resolves with the number of those that have not
+   * ended; the sweep ends them.
    */
-  async close(): Promise<number> {
+  async close(limitMs: number): Promise<number> {
     this.#isClosed = true;
     const copies = [...this.#copies.values()];
     for (const { stop } of copies) stop.abort();
     const ended = Promise.all(copies.map((copy) => copy.ended));
-    await endsBeforeStop(ended, this.#timers);
+    await endsWithin(ended, { limitMs, timers: this.#timers });
     return this.#copies.size;
   }
 

@@ -41,7 +41,7 @@ describe('migrations of a server that stops', () => {
     });
     const location = join(tmpdir(), 'tabularium-target-that-is-not-there');
     await migrations.begin({ location });
-    const closing = migrations.close();
+    const closing = migrations.close(5_000);
     for (let step = 0; step < 4; step += 1) timers.fire(1_250);
     await closing;
     assert.deepEqual(told, ['the migration has not ended: the stop goes on without it']);

@@ -1,5 +1,5 @@
 import type { Clock } from '../../../base/clock.js';
-import { endsBeforeStop } from '../../../base/async/deadline.js';
+import { endsWithin } from '../../../base/async/deadline.js';
 import type { Timers } from '../../../base/async/timers.js';
 import { invariant } from '../../../base/invariant.js';
 import { messageOf } from '../../../base/thrown.js';
@@ -103,16 +103,16 @@ export class Migrations implements MigrationControl {
   }
 
   /**
-   * Cancels a running migration and waits for its end, but no longer than a stop does. It is cut
-   * off then, as by the death of the process, and what it does later fails when the store is
-   * closed. To be called before that.
+   * Cancels a running migration and waits for its end for at most `limitMs`, because a target that
+   * does not answer may hold it up. It is cut off then, as by the death of the process, and what it
+   * does later fails when the store is closed. To be called before that.
    */
-  async close(): Promise<void> {
+  async close(limitMs: number): Promise<void> {
     this.#isClosed = true;
     if (this.#run === undefined) return;
     this.#run.stop.abort();
     const { timers, logger } = this.#options;
-    if (await endsBeforeStop(this.#run.ended, timers)) return;
+    if (await endsWithin(this.#run.ended, { limitMs, timers })) return;
     const { to } = this.#current;
     logger.warn('the migration has not ended: the stop goes on without it', { to });
   }

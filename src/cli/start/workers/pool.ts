@@ -1,11 +1,11 @@
 import cluster, { type Worker } from 'node:cluster';
-import { setTimeout as delay } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import { deferred } from '../../../base/async/deferred.js';
 import { systemClock } from '../../../base/clock.js';
 import type { Config } from '../../config/config-file.js';
 import { CommandFailure } from '../../terminal/failure.js';
-import { systemTimers } from '../../../base/async/timers.js';
+import { sleep } from '../../../base/async/sleep.js';
+import { holdingTimers, systemTimers } from '../../../base/async/timers.js';
 import { Heartbeat, missedPulsesMax, pulseEveryMs } from './heartbeat.js';
 import { closeUntakenConnections } from './untaken-connections.js';
 import { isMessage, samePorts, type Ports, type PrimaryMessage } from './messages.js';
@@ -20,10 +20,10 @@ export interface WorkerPoolOptions {
   /** The configuration file's content. */
   readonly config: Config;
   readonly log: Logger;
+  /** How long a worker may take to stop; it cuts requests off well before. */
+  readonly stopMsMax: number;
 }
 
-/** How long a worker may take to stop; it cuts requests off well before. */
-const stopTimeoutMs = 20_000;
 /** How long a disconnected worker may take to exit; it needs a second. */
 const lingerMs = 3_000;
 /** How long a worker may take to confirm a reload; it needs milliseconds. */
@@ -127,7 +127,7 @@ export class WorkerPool {
     // Clients whose connection closes reconnect, and must be refused.
     for (const worker of this.#alive) this.#handOvers.get(worker)?.();
     for (const worker of this.#alive) send(worker, { kind: 'stop' });
-    const timer = setTimeout(() => this.kill(), stopTimeoutMs);
+    const timer = setTimeout(() => this.kill(), this.#options.stopMsMax);
     await Promise.allSettled(this.#places);
     clearTimeout(timer);
   }
@@ -157,7 +157,7 @@ export class WorkerPool {
           `Worker ${number} ends again and again before it serves; the last time: ${failure ?? exit}.`,
         );
       }
-      await delay(decision.delayMs, undefined, { signal }).catch(() => undefined);
+      await sleep(holdingTimers, decision.delayMs, signal);
     }
   }
 

@@ -1,5 +1,7 @@
 import { byService } from '../../../model/services/services.js';
-import { setTimeout as pause } from 'node:timers/promises';
+import { stopMsMax, workerStopMsMax } from '../../../app/stop-time.js';
+import { endsWithin } from '../../../base/async/deadline.js';
+import { holdingTimers } from '../../../base/async/timers.js';
 import { openDirectoryOwner, type DirectoryOwner } from '../../../app/directory-owner.js';
 import { bannerText, listeningFields } from '../banner.js';
 import { startFailure } from '../failure.js';
@@ -21,9 +23,16 @@ export async function runPrimary(plan: StartPlan): Promise<never> {
   const startLog = openStartLog(own);
   const { log } = startLog;
   const ports = byService((service) => options[`${service}Port` as const]);
-  const pool = new WorkerPool({ count: own.workers, ports, config, log });
+  const pool = new WorkerPool({
+    count: own.workers,
+    ports,
+    config,
+    log,
+    stopMsMax: workerStopMsMax(options),
+  });
   const guard = guardProcess({
     log: startLog,
+    stopMsMax: stopMsMax(options),
     release: () => pool.kill(),
     hangup: () => pool.reopenLogs(),
   });
@@ -67,6 +76,6 @@ export async function runPrimary(plan: StartPlan): Promise<never> {
 /** Releases the directory, unless opening it does not finish for some time. */
 async function given(opening: Promise<DirectoryOwner>): Promise<void> {
   const opened = opening.catch(() => undefined);
-  const owner = await Promise.race([opened, pause(startPatienceMs, undefined)]);
-  await owner?.close();
+  const limit = { limitMs: startPatienceMs, timers: holdingTimers };
+  if (await endsWithin(opened, limit)) await (await opened)?.close();
 }
