@@ -1,8 +1,9 @@
 // The files of which a run of all tests has a part, drawn anew each time: those of the modelling
-// library over a whole server. They take as long as half of all others together.
+// library over a whole server, and those that crash, simulate and attack for long.
 import { createHash } from 'node:crypto';
 
-const isOfDrawn = (file) => file.startsWith('test/modeling/');
+const folders =
+  /^test\/(browser|chaos|crash|fuzz|journal-reader|linearizability|modeling|partition|power-loss|sim)\//;
 
 /**
  * Half of the files that are drawn from, by the seed of a run, and those that are left out.
@@ -11,7 +12,9 @@ const isOfDrawn = (file) => file.startsWith('test/modeling/');
  * @returns {{ drawn: string[], others: string[] }} `drawn` has all other files as well
  */
 export function drawnFiles(files, seed) {
-  const from = files.filter(isOfDrawn).toSorted(by((file) => hashOf(`${seed} ${file}`)));
+  const from = files
+    .filter((file) => folders.test(file))
+    .toSorted(by((file) => hashOf(`${seed} ${file}`)));
   const others = new Set(from.slice(Math.ceil(from.length / 2)));
   return {
     drawn: files.filter((file) => !others.has(file)),

@@ -84,7 +84,7 @@ function withPart({ part, parts }) {
 function tellLeftOut() {
   if (!isOthers && others.length > 0) {
     process.stderr.write(
-      `Not drawn: ${others.length} files of the modelling library. They run by\n` +
+      `Not drawn: ${others.length} files (scripts/drawn-files.js). They run by\n` +
         `  TABULARIUM_TEST_DRAW=${drawSeed} npm run test:others\n`,
     );
   }
