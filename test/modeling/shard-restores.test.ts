@@ -5,19 +5,24 @@ import {
   ShardTakenError,
   splitRange,
 } from '../../src/modeling/patterns/shard-map/index.js';
-import { RequestError, type Row } from '../../src/modeling/index.js';
+import { RequestError } from '../../src/modeling/index.js';
 import { isContent } from '../../src/modeling/patterns/shard-map/shown-rows.js';
 import type {
   BackupStore,
   Operation,
   RestoreProgress,
 } from '../../src/modeling/patterns/shard-map-manager/index.js';
+import type { BackedUpShards } from './support/backed-up-shards.js';
 import {
-  backedUpShards,
-  hourMs,
-  intervals,
-  type BackedUpShards,
-} from './support/backed-up-shards.js';
+  amounts,
+  attach,
+  emptied,
+  halfRestored,
+  lostAndRestoredInPart,
+  restoredInPart,
+  restoreRow,
+  type Emptied,
+} from './support/emptied-shard.js';
 import { crashEverywhere, type Doomed } from './support/crash-points.js';
 import { Order, orderSchema, type ShardName } from './support/memory-shards.js';
 import { MemoryRows, MemoryTable } from './support/memory-table.js';
@@ -25,88 +30,6 @@ import { wrappedMethods } from './support/wrapped-methods.js';
 import { costly } from '../support/run-length.js';
 
 // Restores that are killed midway, or run at the same time as other programs.
-
-interface Emptied extends BackedUpShards {
-  /** Of south, the latest first: the amount of customer 500 is 5 in the latter, 1 in the former. */
-  readonly names: readonly [string, string];
-}
-
-/** South is detached and its account empty; there are two backups of it. */
-async function emptied(rows = 0): Promise<Emptied> {
-  const world = await backedUpShards();
-  const { shards, store, clock, manager } = world;
-  const map = await manager().open('orders', orderSchema);
-  const south = shards.rows('south', 'orders');
-  const order = south.all.find(({ rowKey }) => rowKey === '0001');
-  assert.ok(order !== undefined);
-  const { partitionKey, properties } = order;
-  for (let id = 2; id < rows + 2; id += 1) {
-    const row = { partitionKey, rowKey: String(id).padStart(4, '0'), properties };
-    south.apply([{ kind: 'insert', row }]);
-  }
-  const schedule = { to: store, intervals, keep: 2 };
-  await manager().backups.makeDue(schedule);
-  await map.entities(Order).update({ customer: 500, id: 1 }, (o) => ({ ...o, amount: 5 }));
-  clock.advanceMicros(24 * hourMs * 1000);
-  await manager().backups.makeDue(schedule);
-  const [last = '', first = ''] = await manager().backups.namesOf(store, 'south');
-  await manager().detach('south');
-  shards.restore('south', 'orders', new MemoryRows());
-  return { ...world, names: [last, first] };
-}
-
-async function attach({ manager }: BackedUpShards): Promise<void> {
-  const map = await manager().open('orders', orderSchema);
-  await manager().attach('south', [map], { keep: 'map', write: true });
-}
-
-async function amounts({ manager }: BackedUpShards): Promise<readonly unknown[]> {
-  const map = await manager().open('orders', orderSchema);
-  const orders = map.entities(Order);
-  const found = await Promise.all([100, 500].map((customer) => orders.get({ customer, id: 1 })));
-  return found.map((order) => order?.amount);
-}
-
-/** Restores the backup until some of its rows are written, and stops there. */
-async function restoredInPart(world: Emptied, name: string): Promise<void> {
-  let writes = 0;
-  const dying = world.manager((port) =>
-    wrappedMethods(port, async (method, send) => {
-      const isOfRows = method === 'write' || method === 'transact';
-      // The transaction of the control table, and a partition.
-      if (isOfRows && (writes += 1) > 2) throw new Error('killed');
-      return send();
-    }),
-  );
-  await assert.rejects(dying.backups.restore(world.store, name), /killed/);
-  assert.notDeepEqual(world.shards.rows('south', 'orders').all, []);
-}
-
-/** South is lost while programs go on, and has a part of the backup. */
-async function lostAndRestoredInPart(world: Emptied): Promise<void> {
-  const south = world.shards.rows('south', 'orders');
-  await world.manager().detach('south');
-  south.apply(south.all.map((row) => ({ kind: 'delete', key: row, etag: '*' })));
-  await restoredInPart(world, world.names[0]);
-}
-
-/** In the control table, of a restore that has not ended. */
-function restoreRow(shard: ShardName): Row {
-  return {
-    partitionKey: '!shard-manager',
-    rowKey: `restore_${shard}`,
-    properties: {
-      EntityType: { type: 'String', value: 'ShardManager' },
-      Backup: { type: 'String', value: `${shard}/x/` },
-    },
-  };
-}
-
-const halfRestored = {
-  name: 'ManagerError',
-  message:
-    /has a part of the backup.*restore it again with resume.*then run or cancel.*then attach it/,
-};
 
 const notEnded = { name: 'ManagerError', message: /has not ended: restore it again with resume/ };
 
@@ -393,9 +316,9 @@ describe('a shard that is being restored', () => {
     },
   );
 
-  it('gets no request of a superseded restore but those that were sent before', async () => {
+  it('gets nothing of a superseded restore but claims that were sent before', async () => {
     const world = await emptied(1100);
-    const { store, manager, names } = world;
+    const { shards, store, manager, names } = world;
     const takeOver = () => manager().backups.restore(store, names[0], { resume: true });
     let taken: Promise<unknown> | undefined;
     let sent = 0;
@@ -410,9 +333,12 @@ describe('a shard that is being restored', () => {
     );
     const restored = superseded.backups.restore(store, names[0]);
     await assert.rejects(restored, /was resumed or given up by another program/);
-    assert.ok(sent > 0 && sent <= 8, `${sent} requests were sent`);
+    // Each claim is taken back.
+    assert.ok(sent > 0 && sent <= 16, `${sent} requests were sent`);
     await attach(world);
     assert.deepEqual(await amounts(world), [1, 5]);
+    const { all } = shards.rows('south', 'orders');
+    assert.ok(all.every(({ rowKey }) => rowKey !== '!shard:claim'));
   });
 
   it('tells how far its restore is, before it writes and while it does', async () => {

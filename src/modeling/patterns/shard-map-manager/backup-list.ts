@@ -29,7 +29,13 @@ export function wholeAmong(names: readonly string[]): readonly string[] {
 export async function requireWhole(
   store: BackupStore,
   backup: ShardBackup,
-  onProgress?: (progress: RestoreProgress) => void,
+  {
+    signal,
+    onProgress,
+  }: {
+    readonly signal?: AbortSignal | undefined;
+    readonly onProgress?: ((progress: RestoreProgress) => void) | undefined;
+  } = {},
 ): Promise<void> {
   const { name, tables } = backup;
   const log = new RestoreLog(backup, 'checking', onProgress);
@@ -37,7 +43,10 @@ export async function requireWhole(
   for (const [table, rows] of Object.entries(tables)) {
     const file = `${name}${table}.jsonl`;
     if (!names.has(file)) throw new ManagerError(`'${file}' is not there; ${nothingWritten}`);
-    const onRow = (count: number): void => log.note(table, count);
+    const onRow = (count: number): void => {
+      signal?.throwIfAborted();
+      log.note(table, count);
+    };
     const found = await countRows(store.read(file), onRow).catch((error: unknown) => {
       if (!(error instanceof DecodeError)) throw error;
       throw new ManagerError(`'${file}': ${error.message}; ${nothingWritten}`, { cause: error });

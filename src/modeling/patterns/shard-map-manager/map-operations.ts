@@ -23,7 +23,7 @@ import {
   type OperationMode,
   type OperationStep,
 } from './operation-record.js';
-import { refuseAnyRestoring } from './shard-restore.js';
+import { refuseAnyRestoring } from './restoring-shards.js';
 import type { ShardInfo } from './shard-statuses.js';
 
 export interface BeginOptions {
@@ -49,6 +49,8 @@ export interface MapOperationsOptions {
   readonly rows: ManagerRows;
   /** The map over tables whose shards are used whatever their status. */
   readonly map: ShardMap;
+  /** The same map as this program reads and writes by it. */
+  readonly followed: Pick<ShardMap, 'state'>;
   readonly textOf: (partitionKey: string) => string;
   readonly tableOf: (shard: string) => TableGateway;
   readonly shards: () => Promise<readonly ShardInfo[]>;
@@ -74,7 +76,11 @@ export class MapOperations {
    * empty, and where partitions would leave a shard whose restore has not ended. Range reads of the
    * shards and of the control table, a write, and the requests of `ShardMap.start`.
    */
-  async begin(change: ShardRouting | RoutingChange, options: BeginOptions): Promise<Operation> {
+  begin(change: ShardRouting | RoutingChange, options: BeginOptions): Promise<Operation> {
+    return this.#followed(this.#begin(change, options));
+  }
+
+  async #begin(change: ShardRouting | RoutingChange, options: BeginOptions): Promise<Operation> {
     const { name, rows, map, randomness } = this.#options;
     const { title, mode = 'online', target = 'empty' } = options;
     await this.#takeBackCancelled();
@@ -121,7 +127,11 @@ export class MapOperations {
    * begun meanwhile stops before its next step, with `ManagerError`: the shard has a part of its
    * rows, or gets those of the backup over newer ones.
    */
-  async run(id: string, options: RunOptions = {}): Promise<Operation> {
+  run(id: string, options: RunOptions = {}): Promise<Operation> {
+    return this.#followed(this.#run(id, options));
+  }
+
+  async #run(id: string, options: RunOptions): Promise<Operation> {
     const found = operationOf(await this.#read(id));
     if (found.status === 'cancelled') await this.#takeBack(id);
     if (isEnded(found)) return found;
@@ -132,7 +142,7 @@ export class MapOperations {
       const { status } = operationOf(await this.#read(id));
       // A cancellation changes the phase while the steps of a run go on.
       if (status === 'cancelled') return operationOf(await this.#read(id));
-      if (status === 'cancelling') return this.cancel(id);
+      if (status === 'cancelling') return this.#cancel(id);
       await this.#change(id, { status: 'stopped', details: messageOf(error) });
       throw error;
     }
@@ -144,7 +154,11 @@ export class MapOperations {
    * and `ManagerError` for one that has begun to hand partitions over while a restore into one of
    * its shards has not ended: end that first.
    */
-  async cancel(id: string): Promise<Operation> {
+  cancel(id: string): Promise<Operation> {
+    return this.#followed(this.#cancel(id));
+  }
+
+  async #cancel(id: string): Promise<Operation> {
     const { map } = this.#options;
     const found = operationOf(await this.#read(id));
     if (found.status === 'cancelled') {
@@ -165,6 +179,14 @@ export class MapOperations {
       throw new OperationError(`the operation ${id} went through before it was cancelled`);
     }
     return this.#change(id, { status: 'cancelled', step: 'ended', details: 'taken back' });
+  }
+
+  /** What was done, by which this program reads and writes from then on. A point read. */
+  async #followed(done: Promise<Operation>): Promise<Operation> {
+    const operation = await done;
+    // A map that cannot be read now is read when it is needed.
+    await this.#options.followed.state().catch(() => undefined);
+    return operation;
   }
 
   /**
@@ -233,11 +255,11 @@ export class MapOperations {
       const found = operationOf(await this.#read(id));
       if (isEnded(found)) return found;
       const state = await map.state();
-      if (found.status === 'cancelling' && !isFinished(state, id)) return this.cancel(id);
+      if (found.status === 'cancelling' && !isFinished(state, id)) return this.#cancel(id);
       try {
         if (isUnderWay(state, id)) {
           if (state.phase === 'copying') await this.#move(mode, step);
-          else if (state.phase === 'handing-back') return await this.cancel(id);
+          else if (state.phase === 'handing-back') return await this.#cancel(id);
           else await step('handing-over', (walk) => map.cutOver(walk));
           if ((await map.state()).phase === 'handed-over') await map.finish();
           continue;

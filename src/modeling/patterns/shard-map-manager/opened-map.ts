@@ -6,13 +6,14 @@ import { DefinitionError } from '../../rows/model-error.js';
 import type { TableGateway } from '../../table/gateway.js';
 import { findMapState } from '../shard-map/map-row.js';
 import { shardsOfState } from '../shard-map/map-state.js';
-import { shardMapOf } from '../shard-map/shard-map.js';
+import { managedShardMapOf } from '../shard-map/shard-map.js';
 import { ManagedMap } from './managed-map.js';
 import type { ManagerRows } from './manager-rows.js';
 import { MapOperations } from './map-operations.js';
 import { printOfSchema, routedByKeys, type MapSchema } from './map-schema.js';
 import type { ShardMapManagerOptions } from './manager-options.js';
 import { referenceName } from './reference-table.js';
+import { sharedLook } from './restoring-shards.js';
 import type { ShardPlace } from './shard-place.js';
 import {
   guardedTable,
@@ -83,7 +84,9 @@ export function openedMap<T extends ShardKeyType>(
   };
   const routeBy = routedByKeys(schema);
   const common = { ...settings, name, control, routeBy, clock, randomness };
-  const unguarded = shardMapOf({ ...common, shards: tables });
+  const requireWhole = sharedLook(rows);
+  const unguarded = managedShardMapOf({ ...common, shards: tables }, requireWhole);
+  const map = managedShardMapOf({ ...common, shards: guarded }, requireWhole);
   const tableIn = (from: Readonly<Record<string, TableGateway>>) => (shard: string) => {
     const found = own(from, shard);
     if (found === undefined) throw new DefinitionError(`no place of the shard '${shard}'`);
@@ -93,12 +96,13 @@ export function openedMap<T extends ShardKeyType>(
     name,
     keyType: keyType as T,
     schema,
-    map: shardMapOf({ ...common, shards: guarded }),
+    map,
     unguarded,
     operations: new MapOperations({
       name,
       rows,
       map: unguarded,
+      followed: map,
       textOf: routeBy,
       tableOf: tableIn(tables),
       shards,

@@ -3,7 +3,7 @@ import type { KeptSide, RecoveryPlan } from '../shard-map/recovery.js';
 import type { ManagedMap } from './managed-map.js';
 import { ManagerError } from './manager-errors.js';
 import type { ManagerRow, ManagerRows } from './manager-rows.js';
-import { refuseRestoring } from './shard-restore.js';
+import { refuseRestoring } from './restoring-shards.js';
 import { shardInfo } from './shard-statuses.js';
 import { refuseUnbound, type LackedTables, type ShardTables } from './shard-tables.js';
 
@@ -78,6 +78,8 @@ export async function attachShard(
     if (write) await recoverAll(recovery, plan);
   }
   if (write) await tables.serve(shard, begin);
+  // By these this program reads and writes from then on.
+  for (const { map } of write ? maps : []) await map.state().catch(() => undefined);
   return Object.freeze({ shard, missing, unbound, restoring, plans, isOnline: write });
 }
 

@@ -1,4 +1,5 @@
 import { DecodeError } from '../../rows/model-error.js';
+import type { Row } from '../../rows/row.js';
 import { rowFromJson, rowToJson } from '../../rows/row-json.js';
 import { allRows } from '../../table/all-rows.js';
 import { bulk, type BulkOptions } from '../../table/bulk.js';
@@ -45,7 +46,11 @@ export async function restoreShard(
 ): Promise<BulkReport> {
   const { isOver = false, from = 0 } = options;
   if (!isOver && from === 0) await requireEmpty(table);
-  return bulk(table, rowsIn(lines), options);
+  return bulk(table, upsertsOf(rowsIn(lines)), options);
+}
+
+async function* upsertsOf(rows: AsyncIterable<Row>): AsyncGenerator<RowWrite, void, undefined> {
+  for await (const row of rows) yield { kind: 'upsert-replace', row };
 }
 
 /**
@@ -64,17 +69,18 @@ export async function countRows(
   return count;
 }
 
-async function* rowsIn(
+/** Throws `DecodeError` with the number of a line that is no row. */
+export async function* rowsIn(
   lines: Iterable<string> | AsyncIterable<string>,
-): AsyncGenerator<RowWrite, void, undefined> {
+): AsyncGenerator<Row, void, undefined> {
   let number = 0;
   for await (const line of lines) {
     number += 1;
-    yield { kind: 'upsert-replace', row: rowOfLine(line, number) };
+    yield rowOfLine(line, number);
   }
 }
 
-function rowOfLine(line: string, number: number): ReturnType<typeof rowFromJson> {
+function rowOfLine(line: string, number: number): Row {
   try {
     return rowFromJson(JSON.parse(line));
   } catch (error) {

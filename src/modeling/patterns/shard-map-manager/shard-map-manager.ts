@@ -41,7 +41,7 @@ import {
 } from './shard-attach.js';
 import type { ShardPlace } from './shard-place.js';
 import { refuseUsed, releaseShard, requireUnused } from './shard-release.js';
-import { unendedRestore } from './shard-restore.js';
+import { unendedRestore } from './restoring-shards.js';
 import {
   isServing,
   refuseDetached,

@@ -1,27 +1,40 @@
 import { SharedRuns } from '../../../base/async/shared-runs.js';
+import { holdingTimers } from '../../../base/async/timers.js';
 import type { Randomness } from '../../../base/randomness.js';
+import { ModelError } from '../../rows/model-error.js';
+import { backOffs } from '../../table/back-offs.js';
 import type { TableGateway } from '../../table/gateway.js';
 import { isTransient } from '../../table/transient.js';
+import { endRestoreClaims } from '../shard-map/fence.js';
 import { ifTableExists } from './absent-table.js';
 import { readList, requireWhole, type ShardBackup } from './backup-list.js';
 import type { BackupStore } from './backup-store.js';
 import { ManagerError } from './manager-errors.js';
 import type { ManagerRow, ManagerRows } from './manager-rows.js';
 import { RestoreLog, type RestoreProgress } from './restore-progress.js';
-import { requireEmpty, restoreShard } from './shard-backup.js';
+import type { RestoringRun } from './restored-partition.js';
+import { restoreTable } from './restored-table.js';
+import { howToEnd } from './restoring-shards.js';
+import { requireEmpty, rowsIn } from './shard-backup.js';
 import { createTableOf, type ShardPlace } from './shard-place.js';
 import type { ReleaseOptions } from './shard-release.js';
-import { guardedTable, shardInfo } from './shard-statuses.js';
+import { shardInfo } from './shard-statuses.js';
 import type { ShardTables } from './shard-tables.js';
 
 // A restore has the row `restore_<shard>` in the control table, from before it writes its first row
 // until after its last. While that is there, the shard has a part of what it should have, and is
 // not attached. The row is written together with that of the shard: an `attach` that has not seen
-// the one does not bring the shard online over the other.
+// the one does not bring the shard online over the other. Each partition is claimed while it is
+// written, so that late requests of a run are refused after another run has taken over.
 
 export interface RestoreOfShard {
   /** Whether a restore of this backup that was begun goes on; false when absent. */
   readonly resume?: boolean;
+  /**
+   * Stops the restore after the requests that are under way. Once rows were written it is resumed,
+   * as after a kill.
+   */
+  readonly signal?: AbortSignal;
   /**
    * Called while the files are checked and while rows are written: after each 1,000 rows, and after
    * each table. What it throws ends the restore, as a kill does.
@@ -41,8 +54,10 @@ export interface RestoreParts {
 /** One call of `restore`. */
 interface Run {
   readonly backup: ShardBackup;
-  /** What the row of the restore tells it by. */
+  /** What the row of the restore, and its claims of partitions, tell it by. */
   readonly id: string;
+  /** Whether it goes on with a restore that was begun. */
+  readonly isResumed: boolean;
 }
 
 /** Writes a backup into the tables of its detached shard. */
@@ -50,7 +65,7 @@ export async function restoreBackup(
   parts: RestoreParts,
   store: BackupStore,
   name: string,
-  { resume = false, onProgress }: RestoreOfShard,
+  { resume = false, signal, onProgress }: RestoreOfShard,
 ): Promise<ShardBackup> {
   const { rows, randomness, tables: shardTables } = parts;
   const backup = await readList(store, name);
@@ -65,17 +80,22 @@ export async function restoreBackup(
   }
   // Also those that another program has left: here they may be of the account of another shard.
   await shardTables.lackedBy(shard, await rows.list('map'));
-  await requireWhole(store, backup, onProgress);
+  await requireWhole(store, backup, { signal, onProgress });
   const restored = [...there].filter(([table]) => Object.hasOwn(tables, table));
-  for (const [table, gateway] of restored) {
-    await createTableOf(parts.place(shard), table, `the shard '${shard}'`);
-    if (left === undefined) await requireEmpty(gateway, resume ? endedAlready : undefined);
+  for (const [, gateway] of left === undefined ? restored : []) {
+    await ifTableExists(() => requireEmpty(gateway, resume ? endedAlready : undefined));
   }
-  const run: Run = { backup, id: randomness.uuid() };
+  signal?.throwIfAborted();
+  const run: Run = { backup, id: randomness.uuid(), isResumed: left !== undefined };
+  // Before tables are there: an operation takes an empty one for that of a shard without rows.
   await begin(rows, run, { row, left });
+  for (const [table] of restored) {
+    await createTableOf(parts.place(shard), table, `the shard '${shard}'`);
+  }
   const log = new RestoreLog(backup, 'writing', onProgress);
   for (const [table, gateway] of restored) {
-    await writeTable({ rows, store, run, log }, { table, gateway });
+    const written = { rows, store, randomness, run, log, signal };
+    await writeTable(written, { table, gateway });
   }
   await end(rows, run);
   return backup;
@@ -87,51 +107,32 @@ export async function restoreBackup(
  * program resumes it meanwhile.
  */
 export async function giveUpRestore(
-  { rows, tables }: RestoreParts,
+  { rows, tables, randomness }: RestoreParts,
   shard: string,
   options: ReleaseOptions,
 ): Promise<void> {
   const left = await rows.find('restore', shard);
   if (left === undefined) return;
+  const { rows: kept } = options;
+  const there = [...(await tables.of(shard)).values()];
   const instead = `empty the tables of '${shard}', or say that their rows are kept (rows: 'kept')`;
-  for (const table of (await tables.of(shard)).values()) {
-    if (options.rows !== 'kept') await ifTableExists(() => requireEmpty(table, instead));
+  const requireAllEmpty = async (): Promise<void> => {
+    for (const table of there) await ifTableExists(() => requireEmpty(table, instead));
+  };
+  if (kept === undefined) await requireAllEmpty();
+  // A program that still restores ends; what it has sent is refused without its claims.
+  const ending = { ...left.texts, Run: randomness.uuid() };
+  await rows.put('restore', shard, ending, left.etag);
+  const found = await rows.find('restore', shard);
+  if (found === undefined) return;
+  if (found.texts['Run'] === ending.Run) {
+    if (kept === undefined) await requireAllEmpty();
+    for (const table of there) await ifTableExists(() => endRestoreClaims(table));
+    if (await rows.removeRead('restore', found)) return;
+    if ((await rows.find('restore', shard)) === undefined) return;
   }
-  if (await rows.removeRead('restore', left)) return;
-  if ((await rows.find('restore', shard)) === undefined) return;
   throw new ManagerError(`the restore into the shard '${shard}' was resumed meanwhile`);
 }
-
-/** The backup whose restore into a shard has not ended. One point read. */
-export async function unendedRestore(
-  rows: ManagerRows,
-  shard: string,
-): Promise<string | undefined> {
-  return (await rows.find('restore', shard))?.texts['Backup'];
-}
-
-/** Throws `ManagerError` for the shard of a restore that has not ended. */
-export function refuseRestoring(shard: string, backup: string | undefined): void {
-  if (backup === undefined) return;
-  throw new ManagerError(
-    `the shard '${shard}' has a part of the backup '${backup}', whose restore has not ended: ` +
-      `${howToEnd}; then run or cancel the operation that moves its partitions, if one is under ` +
-      'way, and then attach it',
-  );
-}
-
-/** As `refuseRestoring`, for any of several shards. A range read. */
-export async function refuseAnyRestoring(
-  rows: ManagerRows,
-  shards: readonly string[],
-): Promise<void> {
-  for (const { name, texts } of await rows.list('restore')) {
-    if (shards.includes(name)) refuseRestoring(name, texts['Backup'] ?? '');
-  }
-}
-
-const howToEnd =
-  'restore it again with resume, or give it up with giveUpRestore, and restore another one';
 
 const endedAlready =
   'no restore is there to resume: if it has ended, attach the shard, else restore into empty tables';
@@ -199,67 +200,82 @@ async function end(rows: ManagerRows, run: Run): Promise<void> {
   if ((await rows.find('restore', shard)) !== undefined) await requireRun(rows, run);
 }
 
-/** Requests with rows that are under way at once. */
-const concurrency = 8;
-
 interface WriteParts {
   readonly rows: ManagerRows;
   readonly store: BackupStore;
+  readonly randomness: Randomness;
   readonly run: Run;
   readonly log: RestoreLog;
+  readonly signal: AbortSignal | undefined;
 }
 
+/** Attempts of a request that fails transiently. */
+const attemptsMax = 6;
+
 async function writeTable(
-  { rows, store, run, log }: WriteParts,
+  { rows, store, randomness, run, log, signal }: WriteParts,
   { table, gateway }: { readonly table: string; readonly gateway: TableGateway },
 ): Promise<void> {
   const { name, tables } = run.backup;
   // Not thrown at once: what was sent is waited for.
   const stop = new AbortController();
-  const { signal } = stop;
-  const onPosition = (position: number): void => {
-    if (signal.aborted) return;
+  const ended = signal === undefined ? stop.signal : AbortSignal.any([stop.signal, signal]);
+  let written = 0;
+  const onRows = (count: number): void => {
+    written += count;
+    if (ended.aborted) return;
     try {
-      log.note(table, position);
+      log.note(table, written);
     } catch (error) {
       stop.abort(error);
     }
   };
-  const options = { isOver: true, concurrency, signal, onPosition };
-  const lines = store.read(`${name}${table}.jsonl`);
-  const report = await restoreShard(ownTable(rows, run, gateway, stop), lines, options);
-  signal.throwIfAborted();
-  const { failed, failures, position } = report;
+  const restoring: RestoringRun = {
+    table: gateway,
+    id: run.id,
+    isResumed: run.isResumed,
+    look: lookOf(rows, run, ended, stop),
+    retries: { attemptsMax, backOffMs: backOffs.request, timers: holdingTimers, randomness },
+  };
   const count = tables[table] ?? 0;
-  if (failed === 0 && position === count) return log.end(table, count);
+  let failure: unknown;
+  try {
+    await restoreTable(restoring, rowsIn(store.read(`${name}${table}.jsonl`)), onRows);
+  } catch (error) {
+    failure = error;
+  }
+  ended.throwIfAborted();
+  if (failure !== undefined && !(failure instanceof ModelError)) throw failure;
+  if (failure === undefined && written === count) return log.end(table, count);
+  const details = failure instanceof ManagerError ? `: ${failure.message}` : '';
   throw new ManagerError(
-    `${table} has ${position - failed} of the ${count} rows of the backup; restore it again with ` +
-      'resume',
-    { cause: failures[0]?.error },
+    `${table} has ${written} of the ${count} rows of the backup; restore it again with ` +
+      `resume${details}`,
+    { cause: failure },
   );
 }
 
 /**
- * The table of a shard while this run restores it. Each request is sent after a look at the row of
- * the restore, which those that wait for it share; one that does not find the run stops it, and so
- * does an error that would not pass, as where the control table may not be read any more. So
- * another program that has taken the restore over may still meet the requests that were sent
- * before, `concurrency` at most, and no other.
+ * Looks at the row of the restore; requests that wait for it share a look. One that does not find
+ * the run stops it, and so does an error that would not pass, as where the control table may not be
+ * read any more.
  */
-function ownTable(
+function lookOf(
   rows: ManagerRows,
   run: Run,
-  table: TableGateway,
+  ended: AbortSignal,
   stop: AbortController,
-): TableGateway {
+): () => Promise<void> {
   const looks = new SharedRuns();
   const look = async (): Promise<void> => {
-    stop.signal.throwIfAborted();
+    ended.throwIfAborted();
     await requireRun(rows, run).catch((error: unknown) => {
       // One that passes is an error of the request, which is sent again.
       if (!isTransient(error)) stop.abort(error);
       throw error;
     });
   };
-  return guardedTable(table, () => looks.run('restore', undefined, look));
+  return async () => {
+    await looks.run('restore', undefined, look);
+  };
 }

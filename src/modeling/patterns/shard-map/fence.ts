@@ -1,7 +1,8 @@
 import { rangeWithPrefix } from '../../definition/key-template.js';
 import { reservedRowKeys } from '../../definition/reserved-keys.js';
 import { ModelError } from '../../rows/model-error.js';
-import type { Row, RowKey } from '../../rows/row.js';
+import type { Row, RowKey, RowProperties } from '../../rows/row.js';
+import { writeIfPresent } from '../../table/conditional-write.js';
 import { EntityNotFoundError, TransactionFailedError } from '../../table/errors.js';
 import type { RowWrite, TableGateway, WriteResult } from '../../table/gateway.js';
 import { isConflict, retryConflicts, type ContentionOptions } from '../../table/contention.js';
@@ -10,7 +11,9 @@ import { allRows } from '../../table/all-rows.js';
 /**
  * Rows that a shard keeps in each partition:
  *
- *   !shard:claim   a program prepares the partition here; it knows the ETag of this row
+ *   !shard:claim   a program prepares the partition here; it knows the ETag of this row. A restore
+ *                  also writes Run, String: which run it is, and Sent, Int32: the number of its
+ *                  transactions; the claim of a map has neither
  *   !shard:epoch   Epoch, Int32: how often the partition was opened, on any shard; without it, it
  *                  was only claimed here, and what is there was copied by a map
  *   !shard:owner   the shard accepts writes of the partition
@@ -83,6 +86,91 @@ export function raiseEpoch(
   return writeIfOwned(table, partitionKey, [
     { kind: 'upsert-replace', row: epochRow(partitionKey, epoch) },
   ]);
+}
+
+/** The claim of a restore: which run it is, and how many transactions that has sent. */
+export interface RestoreClaim {
+  readonly run: string;
+  readonly sent: number;
+}
+
+export function restoreClaimRow(partitionKey: string, { run, sent }: RestoreClaim): Row {
+  const row = fenceRow(partitionKey, names.claim);
+  const own: RowProperties = {
+    Run: { type: 'String', value: run },
+    Sent: { type: 'Int32', value: sent },
+  };
+  return { ...row, properties: { ...row.properties, ...own } };
+}
+
+/** A claim as it is found. */
+export interface FoundClaim {
+  readonly etag: string;
+  /** Undefined: that of a map. */
+  readonly restore: RestoreClaim | undefined;
+}
+
+/** The claim of a partition; undefined when there is none. One point read. */
+export async function foundClaim(
+  table: TableGateway,
+  partitionKey: string,
+): Promise<FoundClaim | undefined> {
+  const row = await table.get(claimKey(partitionKey));
+  return row === undefined ? undefined : { etag: row.etag, restore: restoreClaimIn(row) };
+}
+
+/**
+ * Claims a partition for a restore, over another claim, also where it is open: its rows are those
+ * of an earlier run. Returns the ETag of the claim. A point read and a transaction.
+ */
+export function claimOver(
+  table: TableGateway,
+  partitionKey: string,
+  claim: RestoreClaim,
+  options: ContentionOptions,
+): Promise<string> {
+  const write: RowWrite = {
+    kind: 'upsert-replace',
+    row: restoreClaimRow(partitionKey, claim),
+  };
+  return retryConflicts(`claiming '${partitionKey}' in ${table.table}`, options, async () => {
+    const owner = { partitionKey, rowKey: names.owner };
+    const closing: readonly RowWrite[] = (await isOwned(table, partitionKey))
+      ? [{ kind: 'delete', key: owner, etag: '*' }]
+      : [];
+    const [result] = await table.transact([write, ...closing]);
+    return result?.etag ?? '';
+  });
+}
+
+export function claimKey(partitionKey: string): RowKey {
+  return { partitionKey, rowKey: names.claim };
+}
+
+function restoreClaimIn({ properties }: Row): RestoreClaim | undefined {
+  const { Run: run, Sent: sent } = properties;
+  if (run?.type !== 'String' || sent?.type !== 'Int32') return undefined;
+  return { run: run.value, sent: sent.value };
+}
+
+/** Deletes the claims of restores in a table. A range read per 1,000, and a write for each. */
+export async function endRestoreClaims(table: TableGateway): Promise<void> {
+  const rowKey = { from: names.claim, to: names.claim };
+  for await (const row of allRows(table, { rowKey })) {
+    if (!isFenceRow(row) || restoreClaimIn(row) === undefined) continue;
+    const key = claimKey(row.partitionKey);
+    await writeIfPresent(() => table.write({ kind: 'delete', key, etag: '*' }));
+  }
+}
+
+/** What a partition has in place of fences that are written again, as those of a backup. */
+export function fencesAgain(rows: readonly Row[]): readonly RowWrite[] {
+  const isClaim = ({ rowKey }: Row): boolean => rowKey === names.claim;
+  const kept = rows.filter((row) => !isClaim(row));
+  const writes: RowWrite[] = kept.map((row) => ({ kind: 'upsert-replace', row }));
+  const claim = rows.find(isClaim);
+  if (claim === undefined || kept.some(({ rowKey }) => rowKey === names.epoch)) return writes;
+  return [...writes, wasClaimed(claim.partitionKey)];
 }
 
 /**

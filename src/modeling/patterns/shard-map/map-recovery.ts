@@ -24,7 +24,7 @@ import {
   type ShardDifference,
 } from './recovery.js';
 import { StaleMapError, UnknownShardError } from './shard-errors.js';
-import type { ShardStepOptions } from './shard-map-options.js';
+import type { RequireWhole, ShardStepOptions } from './shard-map-options.js';
 import { contentPartitions } from './shown-rows.js';
 import type { StoredMap } from './stored-map.js';
 
@@ -48,6 +48,7 @@ export interface RecoverySteps {
   ) => Promise<ShardReport>;
   /** Makes the table of a shard one of the map. */
   readonly bind: (shard: string) => Promise<void>;
+  readonly requireWhole: RequireWhole;
   readonly checked: (routing: ShardRouting) => ShardRouting;
   readonly cutOver: (options: ShardStepOptions) => Promise<ShardReport>;
   readonly finish: () => Promise<MapState>;
@@ -107,13 +108,14 @@ export class MapRecovery {
    * writers of a partition are always faster.
    */
   async recover(plan: RecoveryPlan, options: ShardStepOptions = {}): Promise<ShardReport> {
-    const { map, textOf, checked, cutOver, finish } = this.#steps;
+    const { map, textOf, checked, requireWhole, cutOver, finish } = this.#steps;
     if (plan.differences.length === 0) return { partitions: 0, rows: 0 };
     const state = await map.fresh();
     this.#refuseStale(state, plan);
     const change = recoveringRoutings(state.routing, plan, textOf);
     checked(change.routing);
     checked(change.target);
+    await requireWhole(plan.differences.flatMap(({ home, shard }) => [home, shard]));
     await this.#openUndisputed(state, options);
     await this.#openOutdated(plan);
     await this.#preferKept(plan);

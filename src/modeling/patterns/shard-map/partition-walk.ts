@@ -15,6 +15,8 @@ export interface ShardReport {
   readonly rows: number;
 }
 
+export const nothing: ShardReport = { partitions: 0, rows: 0 };
+
 export interface WalkOptions {
   /** Partitions processed concurrently; 8 when absent. */
   readonly concurrency?: number;

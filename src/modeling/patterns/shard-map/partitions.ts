@@ -13,6 +13,7 @@ import {
   type WriteResult,
 } from '../../table/gateway.js';
 import {
+  type Claim,
   claimOf,
   claimPartition,
   closePartition,
@@ -32,6 +33,7 @@ import {
 import { copyPartition } from './partition-copy.js';
 import { PartitionHomes } from './partition-homes.js';
 import { PartitionClosedError, UnknownShardError } from './shard-errors.js';
+import type { RequireWhole } from './shard-map-options.js';
 import type { RoutedPartitions } from './sharded-table.js';
 import type { StoredMap } from './stored-map.js';
 
@@ -40,6 +42,7 @@ export interface PartitionsOptions {
   readonly shards: ReadonlyMap<string, TableGateway>;
   /** Returns the part of a PartitionKey that is routed. */
   readonly textOf: (partitionKey: string) => string;
+  readonly requireWhole: RequireWhole;
   readonly readsOwned: boolean;
   readonly takeOverMs: number;
   readonly patienceMs: number;
@@ -204,17 +207,19 @@ export class Partitions implements RoutedPartitions {
         return { isOpened: true, copied: 0 };
       }
       const before = this.shard(route.before, partitionKey);
+      if (claim === undefined && !closes) return { isOpened: false, copied: 0 };
+      await this.#whole(route, claim);
       if (claim === undefined) {
-        if (closes) {
-          if (isOfOperation(state)) await this.#refuseRestored(home, before, partitionKey);
-          await closePartition(before, partitionKey, this.#options);
-        }
+        if (isOfOperation(state)) await this.#refuseRestored(home, before, partitionKey);
+        await closePartition(before, partitionKey, this.#options);
         return { isOpened: false, copied: 0 };
       }
       await closePartition(before, partitionKey, this.#options);
       const [own, other] = await epochs(home, before, partitionKey);
       const isCopied = isDecidedBefore(route, own, other);
       const copied = isCopied ? await copyPartition(before, claim) : 0;
+      // Once more: what was read may be a part of a backup, whose restore began meanwhile.
+      await this.#whole(route, claim);
       await claim.open(Math.max(own, other) + 1);
       return { isOpened: true, copied };
     };
@@ -226,6 +231,16 @@ export class Partitions implements RoutedPartitions {
         throw error;
       }
     });
+  }
+
+  /** As `requireWhole`, of both shards of a handover; leaves no claim when it throws. */
+  async #whole({ home, before }: Route, claim: Claim | undefined): Promise<void> {
+    try {
+      await this.#options.requireWhole([home, before]);
+    } catch (error) {
+      await claim?.release();
+      throw error;
+    }
   }
 
   /**

@@ -59,6 +59,13 @@ export interface ShardStepOptions extends WalkOptions {
   readonly onKept?: (kept: KeptPartition) => void;
 }
 
+/**
+ * Throws while one of these shards has a part of its rows, or gets those of a backup. Called after
+ * a partition was claimed or closed there, and before its rows are copied, deleted or opened
+ * elsewhere: what begins later finds the partition as it is then.
+ */
+export type RequireWhole = (shards: readonly (string | undefined)[]) => Promise<void>;
+
 export const defaults = {
   refreshMs: 5_000,
   settleMs: 30_000,

@@ -1,19 +1,15 @@
 import { systemClock } from '../../../base/clock.js';
 import { systemRandomness } from '../../../base/randomness.js';
 import { holdingTimers, type Timers } from '../../../base/async/timers.js';
-import {
-  routingFault,
-  shardOfText,
-  shardsOf,
-  type ShardRouting,
-} from '../../../placement/shard-routing.js';
-import { DefinitionError, ModelError } from '../../rows/model-error.js';
+import { routingFault, shardsOf, type ShardRouting } from '../../../placement/shard-routing.js';
+import { DefinitionError } from '../../rows/model-error.js';
 import { isConflictOrLost, retryConflicts } from '../../table/contention.js';
 import type { TableGateway } from '../../table/gateway.js';
-import { claimPartition, closePartition, epochOf, isOfMap } from './fence.js';
+import { cleanUpPartition } from './clean-up.js';
+import { CopySteps } from './copy-steps.js';
 import { mapRow, sameRouting } from './map-row.js';
 import { MapRecovery } from './map-recovery.js';
-import { MapPhases, type Moving } from './map-phases.js';
+import { MapPhases } from './map-phases.js';
 import {
   routeOf,
   shardsOfRoute,
@@ -21,16 +17,16 @@ import {
   type ClosedAccess,
   type MapState,
 } from './map-state.js';
-import { copyPartition, differencesOf, emptyPartition, hasContent } from './partition-copy.js';
-import {
-  forgetProgress,
-  walkPartitions,
-  type ShardReport,
-  type WalkedShard,
-} from './partition-walk.js';
+import { MapWalks } from './map-walks.js';
+import { nothing, type ShardReport } from './partition-walk.js';
 import { refuseMisplacedRows } from './misplaced-rows.js';
 import { Partitions } from './partitions.js';
-import { defaults, type ShardMapOptions, type ShardStepOptions } from './shard-map-options.js';
+import {
+  defaults,
+  type RequireWhole,
+  type ShardMapOptions,
+  type ShardStepOptions,
+} from './shard-map-options.js';
 import type { RoutingChange } from './routing-changes.js';
 import { bindShard, refuseOtherShards, type MapOfShard } from './shard-binding.js';
 import { StaleMapError } from './shard-errors.js';
@@ -59,10 +55,13 @@ export class ShardMap {
   readonly #map: StoredMap;
   readonly #phases: MapPhases;
   readonly #partitions: Partitions;
+  readonly #walks: MapWalks;
+  readonly #copying: CopySteps;
   readonly #timers: Timers;
+  readonly #requireWhole: RequireWhole;
 
   /** Throws `DefinitionError` for invalid options. Sends nothing. */
-  constructor(options: ShardMapOptions) {
+  constructor(options: ShardMapOptions, requireWhole: RequireWhole = () => Promise.resolve()) {
     const { name, shards, clock = systemClock, timers = holdingTimers } = options;
     const { randomness = systemRandomness, routeBy = (partitionKey) => partitionKey } = options;
     const tables = Object.values(shards);
@@ -72,6 +71,7 @@ export class ShardMap {
     }
     this.#options = { ...defaults, ...options };
     this.#timers = timers;
+    this.#requireWhole = requireWhole;
     const { control, controlCopies: copies = [] } = this.#options;
     const { refreshMs, settleMs, takeOverMs, patienceMs, reads } = this.#options;
     this.#map = new StoredMap(name, { control, copies, clock, timers, refreshMs, settleMs });
@@ -80,6 +80,7 @@ export class ShardMap {
       map: this.#map,
       shards: new Map(Object.entries(shards)),
       textOf: routeBy,
+      requireWhole,
       readsOwned: reads === 'owned',
       takeOverMs,
       patienceMs,
@@ -87,15 +88,31 @@ export class ShardMap {
       timers,
       randomness,
     });
+    this.#walks = new MapWalks({
+      map: name,
+      control,
+      partitions: this.#partitions,
+      shardNames: Object.keys(shards),
+    });
+    this.#copying = new CopySteps({
+      map: this.#map,
+      phases: this.#phases,
+      partitions: this.#partitions,
+      walks: this.#walks,
+      timers,
+      requireWhole,
+    });
     this.table = new ShardedTable(this.#map, this.#partitions, tables);
     this.recovery = new MapRecovery({
       map: this.#map,
       timers,
-      shards: () => this.#walked(this.#shardNames()),
+      shards: () => this.#walks.walked(this.#walks.shardNames),
       refuseOtherShards: () => this.#refuseOtherShards(),
       textOf: routeBy,
       open: async (partitionKey) => (await this.#partitions.settle(partitionKey)).copied,
-      walk: (state, names, step, work) => this.#walkAgain('recovery', state, names, step, work),
+      walk: (state, names, step, work) =>
+        this.#walks.again({ step: 'recovery', state, shards: names, options: step, work }),
+      requireWhole,
       bind: (shard) => this.#bindShards([shard]),
       checked: (routing) => this.#checked(routing),
       cutOver: (step) => this.cutOver(step),
@@ -120,7 +137,7 @@ export class ShardMap {
       await refuseMisplacedRows({
         title: this.#map.title,
         routing,
-        shards: this.#walked(this.#shardNames()),
+        shards: this.#walks.walked(this.#walks.shardNames),
         textOf: (partitionKey) => this.#text(partitionKey),
       });
       await this.#bind(first);
@@ -214,21 +231,7 @@ export class ShardMap {
    * concerned. Two walks over the keys of the shards in use, and two requests for each partition.
    */
   async close(access: ClosedAccess, options: ShardStepOptions = {}): Promise<MapState> {
-    // A closed partition cannot be given the epoch by which its copy is recognised as a copy.
-    await this.#overMoving('opening', options, async (_state, { table }, partitionKey) => {
-      if ((await epochOf(table, partitionKey)) > 0) return 0;
-      return (await this.#partitions.settle(partitionKey)).copied;
-    });
-    const closed = await this.#map.change('closing', (state) => {
-      if (state.phase !== 'copying') throw this.#phases.error(state, ['copying']);
-      if (state.access === access) return state;
-      return { ...state, version: state.version + 1, access };
-    });
-    await this.#overMoving('closing', options, async (_state, { table }, partitionKey) => {
-      await closePartition(table, partitionKey, { timers: this.#timers });
-      return 0;
-    });
-    return closed;
+    return this.#copying.close(access, options);
   }
 
   /**
@@ -237,25 +240,7 @@ export class ShardMap {
    * of both shards and a transaction for up to 99 rows that differ.
    */
   async backfill(options: ShardStepOptions = {}): Promise<ShardReport> {
-    return this.#overMoving('backfill', options, async (state, from, partitionKey) => {
-      const to = this.#partitions.shard(shardOfText(state.target, this.#text(partitionKey)));
-      const source = from.table;
-      if ((await epochOf(source, partitionKey)) === 0) {
-        // A partition that nobody has opened has at most an abandoned claim.
-        if (!(await hasContent(source, partitionKey))) return 0;
-        // Opening gives it an epoch, by which its copy is recognised as a copy.
-        await this.#partitions.settle(partitionKey);
-      }
-      return this.#partitions.untilDone(`copying '${partitionKey}'`, async () => {
-        const claim = await claimPartition(to, partitionKey);
-        const { version, phase } = await this.#map.fresh();
-        if (version !== state.version) throw new StaleMapError(`the map is ${phase}, not copying`);
-        if (claim === undefined) {
-          throw new ModelError(`'${partitionKey}' is open in ${to.table}, where it should come`);
-        }
-        return copyPartition(source, claim);
-      });
-    });
+    return this.#copying.backfill(options);
   }
 
   /**
@@ -263,10 +248,7 @@ export class ShardMap {
    * Writes nothing but its progress. Range reads of both shards.
    */
   async verify(options: ShardStepOptions = {}): Promise<ShardReport> {
-    return this.#overMoving('verify', options, (state, from, partitionKey) => {
-      const to = this.#partitions.shard(shardOfText(state.target, this.#text(partitionKey)));
-      return differencesOf(from.table, to, partitionKey);
-    });
+    return this.#copying.verify(options);
   }
 
   /**
@@ -334,39 +316,20 @@ export class ShardMap {
     if (state.phase !== 'settled') throw this.#phases.error(state, ['settled']);
     await this.#map.settle(state);
     await this.#refuseOtherShards();
-    const keep = (shard: string, partitionKey: string, reason: string): number => {
-      options.onKept?.({ shard, partitionKey, reason });
-      return 0;
+    const parts = {
+      map: this.#map,
+      partitions: this.#partitions,
+      requireWhole: this.#requireWhole,
+      onKept: options.onKept,
+      state,
     };
-    const work = async ({ name, table }: WalkedShard, partitionKey: string) => {
-      const home = shardOfText(state.routing, this.#text(partitionKey));
-      if (home === undefined || home === name) return undefined;
-      const owner = this.#partitions.shard(home);
-      // These rows are no copy of a map: another program wrote them, or they were restored without
-      // those of the map.
-      if (!(await isOfMap(table, partitionKey))) {
-        return keep(name, partitionKey, 'no map has opened it here');
-      }
-      return this.#partitions.untilDone(`deleting '${partitionKey}'`, async () => {
-        const claim = await claimPartition(table, partitionKey);
-        if (claim === undefined) return keep(name, partitionKey, 'it is open here');
-        const [own, other] = [
-          await epochOf(table, partitionKey),
-          await epochOf(owner, partitionKey),
-        ];
-        const { version } = await this.#map.fresh();
-        const isStale = version !== state.version;
-        if (isStale || other <= own) {
-          await claim.release();
-          if (isStale) throw new StaleMapError('the map has changed; clean up again');
-          return keep(name, partitionKey, `${home} never took it over`);
-        }
-        const rows = await emptyPartition(claim);
-        await claim.forget();
-        return rows;
-      });
-    };
-    return this.#walkAgain('cleanUp', state, this.#shardNames(), options, work);
+    return this.#walks.again({
+      step: 'cleanUp',
+      state,
+      shards: this.#walks.shardNames,
+      options,
+      work: (shard, partitionKey) => cleanUpPartition(parts, shard, partitionKey),
+    });
   }
 
   /** All steps up to `finish`, from the current phase on, also after a kill. Throws as `start`. */
@@ -390,30 +353,6 @@ export class ShardMap {
     return report;
   }
 
-  async #overMoving(
-    step: 'backfill' | 'closing' | 'opening' | 'verify',
-    options: ShardStepOptions,
-    work: (state: Moving, from: WalkedShard, partitionKey: string) => Promise<number>,
-  ): Promise<ShardReport> {
-    const state = await this.#map.fresh();
-    if (state.phase === 'handing-over' || state.phase === 'handed-over') return nothing;
-    if (state.phase !== 'copying') throw this.#phases.error(state, ['copying']);
-    const shards = shardsOf(state.routing);
-    return this.#walkAgain(step, state, shards, options, async (shard, partitionKey) => {
-      const text = this.#text(partitionKey);
-      const isHere = shardOfText(state.routing, text) === shard.name;
-      if (!isHere || shardOfText(state.target, text) === shard.name) return undefined;
-      return work(state, shard, partitionKey);
-    });
-  }
-
-  /** A walk that can be repeated when it is complete. */
-  async #walkAgain(...walk: WalkParameters): Promise<ShardReport> {
-    const report = await this.#walk(...walk);
-    await forgetProgress({ control: this.#options.control, map: this.#map.name });
-    return report;
-  }
-
   async #handOver(
     state: MapState,
     phase: 'handing-over' | 'handing-back',
@@ -421,26 +360,17 @@ export class ShardMap {
   ): Promise<ShardReport> {
     if (state.phase !== phase) return nothing;
     const giving = phase === 'handing-over' ? state.routing : state.target;
-    return this.#walk(phase, state, shardsOf(giving), options, async (shard, partitionKey) => {
-      const { before } = this.#partitions.route(state, partitionKey);
-      if (before !== shard.name) return undefined;
-      return (await this.#partitions.settle(partitionKey, true)).copied;
+    return this.#walks.once({
+      step: phase,
+      state,
+      shards: shardsOf(giving),
+      options,
+      work: async (shard, partitionKey) => {
+        const { before } = this.#partitions.route(state, partitionKey);
+        if (before !== shard.name) return undefined;
+        return (await this.#partitions.settle(partitionKey, true)).copied;
+      },
     });
-  }
-
-  #walk(...[step, { version }, shards, options, work]: WalkParameters): Promise<ShardReport> {
-    const walk = {
-      id: `${version} ${step}`,
-      map: this.#map.name,
-      control: this.#options.control,
-      shards: this.#walked(shards),
-      work,
-    };
-    return walkPartitions(walk, options);
-  }
-
-  #walked(names: readonly string[]): readonly WalkedShard[] {
-    return names.map((name) => ({ name, table: this.#partitions.shard(name) }));
   }
 
   #text(partitionKey: string): string {
@@ -461,16 +391,11 @@ export class ShardMap {
 
   /** Before shards are compared with each other. */
   #refuseOtherShards(): Promise<void> {
-    return refuseOtherShards(this.#walked(this.#shardNames()), this.#owner());
+    return refuseOtherShards(this.#walks.walked(this.#walks.shardNames), this.#owner());
   }
 
   #owner(): MapOfShard {
     return { map: this.#map.name, control: this.#options.control.table };
-  }
-
-  /** Every shard that the program has a table for, sorted. */
-  #shardNames(): readonly string[] {
-    return Object.keys(this.#options.shards).sort();
   }
 
   #checked(routing: ShardRouting): ShardRouting {
@@ -481,15 +406,10 @@ export class ShardMap {
   }
 }
 
-type WalkParameters = [
-  step: string,
-  state: MapState,
-  shards: readonly string[],
-  options: ShardStepOptions,
-  work: (shard: WalkedShard, partitionKey: string) => Promise<number | undefined>,
-];
-
-const nothing: ShardReport = { partitions: 0, rows: 0 };
+/** As `shardMapOf`, of a manager, which knows the restores of its shards. Sends nothing. */
+export function managedShardMapOf(options: ShardMapOptions, requireWhole: RequireWhole): ShardMap {
+  return new ShardMap(options, requireWhole);
+}
 
 /** A shard map. Sends nothing. */
 export function shardMapOf(options: ShardMapOptions): ShardMap {

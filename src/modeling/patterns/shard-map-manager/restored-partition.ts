@@ -1,0 +1,176 @@
+import type { Row } from '../../rows/row.js';
+import { sameProperties } from '../../rows/same-value.js';
+import { isConflict } from '../../table/contention.js';
+import { divided, isTooLargeTogether } from '../../table/divided.js';
+import { EntityExistsError } from '../../table/errors.js';
+import { keyOfWrite, type RowWrite, type TableGateway } from '../../table/gateway.js';
+import { retryTransient, type Retries } from '../../table/transient.js';
+import {
+  claimKey,
+  claimOver,
+  fencesAgain,
+  foundClaim,
+  isFenceRow,
+  restoreClaimRow,
+} from '../shard-map/fence.js';
+import { ManagerError } from './manager-errors.js';
+
+/** A run of a restore, as its partitions are written. */
+export interface RestoringRun {
+  readonly table: TableGateway;
+  readonly id: string;
+  /** Whether an earlier run may have written partitions. */
+  readonly isResumed: boolean;
+  /** Throws when the run is to send nothing more, such as one that another has taken over. */
+  readonly look: () => Promise<void>;
+  readonly retries: Retries;
+}
+
+/** Rows of a transaction beside the claim, the epoch and the owner row. */
+export const restoredRowsMax = 97;
+
+/** Claims of other runs that came late, each of which is claimed over. */
+const claimsMax = 10;
+
+/**
+ * A partition while a restore writes it: it has the claim of the run from before its first row
+ * until its last. Every transaction is sent under the ETag of that claim, after a look that was
+ * made after the claim. So rows of a run that is not the last one are refused, however late they
+ * come: the later run has claimed the partition over it, or the claim is gone with the rows.
+ *
+ * The rows that a map keeps in the partition come with the last of its rows: until then no shard
+ * map takes it for open.
+ */
+export class RestoredPartition {
+  readonly partitionKey: string;
+  readonly #run: RestoringRun;
+  readonly #fences: Row[] = [];
+  #etag: string | undefined;
+  #sent = 0;
+  #before: Promise<unknown> = Promise.resolve();
+
+  constructor(run: RestoringRun, partitionKey: string) {
+    this.#run = run;
+    this.partitionKey = partitionKey;
+  }
+
+  /** Writes the next rows of the partition, after those that were given before. */
+  write(rows: readonly Row[], isLast: boolean): Promise<void> {
+    const written = this.#before.then(() => this.#write(rows, isLast));
+    this.#before = written;
+    return written;
+  }
+
+  async #write(rows: readonly Row[], isLast: boolean): Promise<void> {
+    this.#etag ??= await this.#passing(() => this.#claim());
+    this.#fences.push(...rows.filter(isFenceRow));
+    const upserts = rows
+      .filter((row) => !isFenceRow(row))
+      .map((row): RowWrite => ({ kind: 'upsert-replace', row }));
+    const sendPart = (some: readonly RowWrite[]): Promise<void> => this.#send(some, false);
+    if (!isLast) return upserts.length === 0 ? undefined : divided(upserts, sendPart);
+    const fences = fencesAgain(this.#fences);
+    try {
+      await this.#send([...fences, ...upserts], true);
+    } catch (error) {
+      if (upserts.length === 0 || !isTooLargeTogether(error)) throw error;
+      await divided(upserts, sendPart);
+      await this.#send(fences, true);
+    }
+  }
+
+  /** The ETag of the claim of this run. */
+  async #claim(): Promise<string> {
+    await this.#run.look();
+    const first = this.#run.isResumed ? undefined : await this.#claimFirst();
+    return first ?? this.#claimOver();
+  }
+
+  /** Undefined when another run of a restore has a claim that is to be replaced. */
+  async #claimFirst(): Promise<string | undefined> {
+    const { table, id } = this.#run;
+    try {
+      const row = restoreClaimRow(this.partitionKey, { run: id, sent: 0 });
+      const { etag } = await table.write({ kind: 'insert', row });
+      return etag ?? '';
+    } catch (error) {
+      if (!(error instanceof EntityExistsError)) throw error;
+    }
+    const found = await foundClaim(table, this.partitionKey);
+    if (found === undefined || found.restore === undefined) throw this.#taken();
+    return found.restore.run === id ? found.etag : undefined;
+  }
+
+  #claimOver(): Promise<string> {
+    const { table, id: run, retries } = this.#run;
+    return claimOver(table, this.partitionKey, { run, sent: this.#sent }, retries);
+  }
+
+  /** One transaction under the claim, until it is known to be applied. */
+  async #send(writes: readonly RowWrite[], isLast: boolean): Promise<void> {
+    for (let claims = 1; ; claims += 1) {
+      if (await this.#passing(() => this.#isApplied(writes, isLast))) break;
+      if (claims >= claimsMax) throw this.#taken();
+    }
+    this.#sent += 1;
+  }
+
+  /** False when it is to be sent again, under the claim as it is now. */
+  async #isApplied(writes: readonly RowWrite[], isLast: boolean): Promise<boolean> {
+    const { table, id, look } = this.#run;
+    const { partitionKey } = this;
+    const sent = this.#sent + 1;
+    const etag = this.#etag ?? '';
+    try {
+      await look();
+    } catch (error) {
+      if (this.#sent === 0) await this.#withdraw(etag);
+      throw error;
+    }
+    try {
+      const claim: RowWrite = isLast
+        ? { kind: 'delete', key: claimKey(partitionKey), etag }
+        : { kind: 'merge', row: restoreClaimRow(partitionKey, { run: id, sent }), etag };
+      const [result] = await table.transact([claim, ...writes]);
+      this.#etag = result?.etag ?? '';
+      return true;
+    } catch (error) {
+      if (!isConflict(error)) throw error;
+    }
+    // The answer to an earlier attempt may have been lost.
+    const found = await foundClaim(table, partitionKey);
+    if (found === undefined && isLast && (await this.#areThere(writes))) return true;
+    await look();
+    if (found?.restore === undefined) throw this.#taken();
+    // A run that counts no more has sent its claim late. It sends no row after it.
+    this.#etag = found.restore.run === id ? found.etag : await this.#claimOver();
+    return found.restore.run === id && found.restore.sent === sent;
+  }
+
+  /** So that a claim that came late is not left in a partition that a later run has written. */
+  async #withdraw(etag: string): Promise<void> {
+    const key = claimKey(this.partitionKey);
+    await this.#run.table.write({ kind: 'delete', key, etag }).catch(() => undefined);
+  }
+
+  async #areThere(writes: readonly RowWrite[]): Promise<boolean> {
+    for (const write of writes) {
+      const found = await this.#run.table.get(keyOfWrite(write));
+      if (found === undefined) return false;
+      if ('row' in write && !sameProperties(write.row, found)) return false;
+    }
+    return true;
+  }
+
+  #passing<T>(send: () => Promise<T>): Promise<T> {
+    return retryTransient(this.#run.retries, send);
+  }
+
+  #taken(): ManagerError {
+    return new ManagerError(
+      `'${this.partitionKey}' in ${this.#run.table.table} was claimed by a program that moves ` +
+        'partitions, or its rows were deleted, while it was restored; end that, and restore it ' +
+        'again with resume',
+    );
+  }
+}
