@@ -74,7 +74,15 @@ describe('a routing', () => {
     ];
     assert.match(routingFault(rangeRouting(unordered)) ?? '', /order/);
     assert.match(routingFault(rangeRouting([{ from: 'a', shard: 'a' }])) ?? '', /empty text/);
-    assert.match(routingFault(rangeRouting([])) ?? '', /empty text/);
+    assert.match(routingFault(rangeRouting([])) ?? '', /no ranges/);
+    const values = [
+      { from: '', shard: 'a' },
+      { from: 250 as never, shard: 'b' },
+    ];
+    assert.match(routingFault(rangeRouting(values)) ?? '', /number 250 is no text.*textOf/);
+    const keyed = listRouting(new Map([[5 as never, 'a']]));
+    assert.match(routingFault(keyed) ?? '', /number 5 is no text/);
+    assert.match(routingFault(listRouting({ a: 5 as never })) ?? '', /no name/);
     assert.match(routingFault(hashRouting(['a'], 0)) ?? '', /0 slots/);
     assert.match(routingFault(hashRouting([])) ?? '', /no name/);
     assert.match(routingFault(listRouting({})) ?? '', /no shard/);

@@ -76,7 +76,14 @@ export function hashRoutingOf(slots: readonly string[]): HashRouting {
 
 /** The fault of a routing; undefined: it is valid. */
 export function routingFault(routing: ShardRouting): string | undefined {
-  if (shardsOf(routing).some((shard) => shard === '')) return 'a shard has no name';
+  if (shardsOf(routing).some((shard) => typeof shard !== 'string' || shard === '')) {
+    return 'a shard has no name';
+  }
+  // Programs without types may give the values of keys.
+  const other = textsOf(routing).find((text) => typeof text !== 'string');
+  if (other !== undefined) {
+    return `${typeof other} ${String(other)} is no text: give that of the key, such as by textOf`;
+  }
   switch (routing.kind) {
     case 'list':
       return shardsOf(routing).length === 0 ? 'a list names no shard' : undefined;
@@ -89,6 +96,20 @@ export function routingFault(routing: ShardRouting): string | undefined {
   }
 }
 
+/** The texts that a routing names. */
+function textsOf(routing: ShardRouting): readonly string[] {
+  switch (routing.kind) {
+    case 'list':
+      return [...routing.shards.keys()];
+    case 'range':
+      return routing.ranges.map(({ from }) => from);
+    case 'hash':
+      return [];
+    default:
+      return unreachable(routing);
+  }
+}
+
 /** The error text for an invalid number of slots; undefined for a valid one. */
 export function slotsFault(slots: number): string | undefined {
   const isFine = Number.isInteger(slots) && slots >= 1 && slots <= slotsMax;
@@ -96,7 +117,8 @@ export function slotsFault(slots: number): string | undefined {
 }
 
 function rangesFault(ranges: readonly ShardRange[]): string | undefined {
-  if (ranges[0]?.from !== '') return 'the first range begins with the empty text';
+  if (ranges[0] === undefined) return 'there are no ranges; give one at least';
+  if (ranges[0].from !== '') return 'the first range begins with the empty text';
   const isOrdered = ranges.every(({ from }, index) => {
     const before = ranges[index - 1];
     return before === undefined || before.from < from;

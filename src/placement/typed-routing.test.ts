@@ -91,10 +91,33 @@ describe('keys of a map', () => {
         '0.5 is no whole number of 32 bits',
         `'x' is no guid`,
         '1 is listed twice',
-        'the first range begins with the em',
+        'the first range has no from: it ha',
         'ranges are in the order of their f',
         'a key of 129 bytes; at most 128 by',
       ],
     );
+  });
+
+  it('are refused where a program without types gives something else', () => {
+    const messages = [
+      typedRouting('text', { kind: 'list', keys: [[5 as never, 'a']] }),
+      typedRouting('int', { kind: 'list', keys: [['5' as never, 'a']] }),
+      typedRouting('bigint', { kind: 'list', keys: [[5 as never, 'a']] }),
+      typedRouting('dateTime', { kind: 'list', keys: [['2024-05-31' as never, 'a']] }),
+      typedRouting('text', { kind: 'list', shards: { x: 'a' } } as never),
+      typedRouting('text', { kind: 'range' } as never),
+      typedRouting('text', { kind: 'hash' } as never),
+      typedRouting('text', { kind: 'range', ranges: [] }),
+    ].map((each) => (each.kind === 'refused' ? each.message : 'taken'));
+    assert.deepEqual(messages, [
+      'number 5 is no key of the type text',
+      "the text '5' is no key of the type int",
+      'number 5 is no key of the type bigint',
+      "the text '2024-05-31' is no key of the type dateTime",
+      'a list has keys: pairs of a key and its shard',
+      'a range map has ranges, each with its shard and from where on',
+      'a hash has shards: their names',
+      'there are no ranges; give one at least',
+    ]);
   });
 });

@@ -40,11 +40,28 @@ export const shardKeyTypes: readonly ShardKeyType[] = Object.freeze([
   'dateTimeOffset',
 ]);
 
+/** Whether a value is what the compiler asks of a key: programs without types may give another. */
+const isValueOf: Readonly<Record<ShardKeyType, (value: unknown) => boolean>> = {
+  text: (value) => typeof value === 'string',
+  int: (value) => typeof value === 'number',
+  bigint: (value) => typeof value === 'bigint',
+  guid: (value) => typeof value === 'string',
+  binary: (value) => value instanceof Uint8Array,
+  dateTime: (value) => value instanceof Date,
+  timeSpan: (value) => typeof value === 'bigint',
+  dateTimeOffset: (value) => value instanceof Date,
+};
+
 /** The text that a map routes for a key: as `sqlShardText`, and a text as it is. */
 export function shardKeyText<T extends ShardKeyType>(
   type: T,
   value: ShardKeyValues[T],
 ): SqlShardText {
+  if (!isValueOf[type](value)) {
+    const shown =
+      typeof value === 'string' ? `the text '${value}'` : `${typeof value} ${String(value)}`;
+    return refused('bad-key', `${shown} is no key of the type ${type}`);
+  }
   if (type === 'text') return Object.freeze({ kind: 'text', text: String(value) });
   // The compiler does not see that the value is of the type that is named beside it.
   return sqlShardText({ type, value } as SqlShardKey);
@@ -85,6 +102,9 @@ function routingOf<T extends ShardKeyType>(
 ): ShardRouting | Refusal {
   switch (keyed.kind) {
     case 'list': {
+      if (!Array.isArray(keyed.keys) || keyed.keys.some((pair) => !Array.isArray(pair))) {
+        return refused('bad-key', 'a list has keys: pairs of a key and its shard');
+      }
       const shards = new Map<string, string>();
       for (const [key, shard] of keyed.keys) {
         const found = shardKeyText(type, key);
@@ -95,6 +115,12 @@ function routingOf<T extends ShardKeyType>(
       return listRouting(shards, keyed.otherwise);
     }
     case 'range': {
+      if (!Array.isArray(keyed.ranges)) {
+        return refused('bad-key', 'a range map has ranges, each with its shard and from where on');
+      }
+      if (keyed.ranges[0]?.from !== undefined) {
+        return refused('bad-key', 'the first range has no from: it has all keys before the second');
+      }
       const ranges: { readonly from: string; readonly shard: string }[] = [];
       for (const { from, shard } of keyed.ranges) {
         const found = from === undefined ? undefined : shardKeyText(type, from);
@@ -111,6 +137,7 @@ function routingOf<T extends ShardKeyType>(
     }
     case 'hash': {
       const { shards, slots = slotsDefault } = keyed;
+      if (!Array.isArray(shards)) return refused('bad-key', 'a hash has shards: their names');
       const fault = slotsFault(slots);
       return fault === undefined ? hashRouting(shards, slots) : refused('bad-count', fault);
     }

@@ -413,7 +413,10 @@ describe('an operation on a map', () => {
     const begin = operations.begin(back, { title: 'back' });
     await assert.rejects(begin, /has rows of '000099' already/);
     const replaced = await operations.begin(back, { title: 'back', target: 'replaced' });
-    await assert.rejects(operations.begin(split(map), { title: 'again' }), /is in the phase/);
+    await assert.rejects(
+      operations.begin(split(map), { title: 'again' }),
+      /is copying by the operation/,
+    );
     assert.equal((await operations.run(replaced.id)).status, 'completed');
     assert.equal(await map.shardOf(99), 'north');
   });

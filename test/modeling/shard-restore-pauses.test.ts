@@ -99,6 +99,45 @@ describe('a restore that is paused, while another program', () => {
     });
   });
 
+  it('restores another backup at the same time, adds nothing to that', async () => {
+    let ended: Promise<unknown> = Promise.resolve();
+    let goOn = (): void => undefined;
+    await pausedEverywhere<Emptied>({
+      prepare: () => emptied(0, 500),
+      run: ({ store, manager, names }, wrap) => manager(wrap).backups.restore(store, names[0]),
+      meanwhile: async (world) => {
+        const { store, manager, names } = world;
+        emptyNow(world);
+        await manager().backups.giveUpRestore('south');
+        const waits = new Promise<void>((resolve) => (goOn = resolve));
+        let claimed = 0;
+        await new Promise<void>((resolve) => {
+          const waiting = manager((port) =>
+            wrappedMethods(port, async (method, send) => {
+              const isOfShard = port instanceof MemoryTable && port.table === 'orders';
+              // The binding and two customers are claimed, and have no rows yet.
+              if (isOfShard && method === 'transact') {
+                if ((claimed += 1) === 3) resolve();
+                await waits;
+              }
+              return send();
+            }),
+          );
+          ended = waiting.backups.restore(store, names[1]);
+        });
+      },
+      failure: (error) => assert.match(String(error), /given up|changed|has rows|has not ended/),
+      check: async (world, isPaused) => {
+        if (!isPaused) return;
+        goOn();
+        await ended;
+        await attach(world);
+        assert.deepEqual(await amounts(world), [1, 1]);
+        requireOrders(world, ['000100 0001', '000500 0001']);
+      },
+    });
+  });
+
   it('gives it up for what another tool restores, adds nothing to that', async () => {
     await pausedEverywhere<Emptied>({
       prepare: async () => {

@@ -121,8 +121,8 @@ describe('an entity that is split vertically', () => {
     takeKinds();
     const nothing = {
       ...tables,
-      about: started.gatewayOfNothing,
-      secret: started.gatewayOfNothing,
+      about: { ...started.gatewayOfNothing },
+      secret: { ...started.gatewayOfNothing },
     };
     await productsOf(nothing).get(one, { groups: ['stock'] });
     await productsOf(nothing).merge(one, { level: 1 });
@@ -136,9 +136,9 @@ describe('an entity that is split vertically', () => {
     const products = productsOf({ ...tables, secret: nothing });
     const found = await products.get(one, { select: ['name', 'level'] });
     assert.deepEqual(found, { ...one, name: 'lamp', level: 3 });
-    const fewer = productsOf({ about: nothing, stock: tables.stock, secret: nothing });
+    const fewer = productsOf({ about: { ...nothing }, stock: tables.stock, secret: nothing });
     assert.deepEqual(await fewer.get(one, { select: ['level'] }), { ...one, level: 3 });
-    const keys = productsOf({ ...tables, stock: nothing, secret: nothing });
+    const keys = productsOf({ ...tables, stock: { ...nothing }, secret: nothing });
     assert.deepEqual(await keys.get(one, { select: ['id'] }), one);
     const unknown: string = 'nothing';
     const select = [unknown as 'name'];
@@ -153,7 +153,7 @@ describe('an entity that is split vertically', () => {
       for (const id of [2, 1]) await products.insert({ ...lamp, shop, id });
     }
     // An insert under way, a half of nothing, and a change under way.
-    const dying = productsOf({ ...tables, secret: started.gatewayOfNothing });
+    const dying = productsOf({ ...tables, secret: { ...started.gatewayOfNothing } });
     await assert.rejects(dying.insert({ ...lamp, shop: 'berlin', id: 3 }));
     await tables.about.write({
       kind: 'delete',
@@ -175,7 +175,7 @@ describe('an entity that is split vertically', () => {
     const all = ['aachen 1', 'aachen 2', 'berlin 1', 'berlin 2', 'bonn 2'];
     assert.deepEqual(await listed(products.scan()), all);
     assert.deepEqual(await listed(products.scan({ shop: 'berlin' })), ['berlin 1', 'berlin 2']);
-    const shownOnly = productsOf({ ...tables, secret: started.gatewayOfNothing });
+    const shownOnly = productsOf({ ...tables, secret: { ...started.gatewayOfNothing } });
     const names = shownOnly.scan({}, { select: ['name', 'level'] });
     for await (const { name, level } of names) assert.deepEqual([name, level], ['lamp', 3]);
     const groups = shownOnly.scan({ shop: 'aachen' }, { groups: ['about'] });

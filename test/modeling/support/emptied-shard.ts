@@ -14,7 +14,7 @@ export interface Emptied extends BackedUpShards {
 
 /**
  * South is detached and its account empty; there are two backups of it. Customer 500 has so many
- * more orders, and the latter backup has another customer when one is given.
+ * more orders, and the latter backup has another order of a customer when one is given.
  */
 export async function emptied(rows = 0, customer?: number): Promise<Emptied> {
   const world = await backedUpShards();
@@ -31,7 +31,7 @@ export async function emptied(rows = 0, customer?: number): Promise<Emptied> {
   const schedule = { to: store, intervals, keep: 2 };
   await manager().backups.makeDue(schedule);
   const orders = map.entities(Order);
-  if (customer !== undefined) await orders.insert({ customer, id: 1, amount: 1 });
+  if (customer !== undefined) await orders.insert({ customer, id: 2, amount: 1 });
   await orders.update({ customer: 500, id: 1 }, (o) => ({ ...o, amount: 5 }));
   clock.advanceMicros(24 * hourMs * 1000);
   await manager().backups.makeDue(schedule);

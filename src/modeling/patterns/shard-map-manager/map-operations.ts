@@ -3,6 +3,7 @@ import type { Randomness } from '../../../base/randomness.js';
 import { messageOf } from '../../../base/thrown.js';
 import { losingShards } from '../../../placement/losing-shards.js';
 import { shardOfText, shardsOf, type ShardRouting } from '../../../placement/shard-routing.js';
+import { requireChoice } from '../../definition/choice.js';
 import { isoOfTicks, ticksOfMicros } from '../../rows/ticks.js';
 import { allRows } from '../../table/all-rows.js';
 import type { TableGateway } from '../../table/gateway.js';
@@ -74,7 +75,8 @@ export class MapOperations {
    * Plans a change, checks its shards, and begins it; moves nothing yet. Throws `StaleMapError`
    * while another change is under way, and `ManagerError` for shards that are not online or not
    * empty, and where partitions would leave a shard whose restore has not ended. Range reads of the
-   * shards and of the control table, a write, and the requests of `ShardMap.start`.
+   * shards and of the control table, point reads of the map, a write, and the requests of
+   * `ShardMap.start`.
    */
   begin(change: ShardRouting | RoutingChange, options: BeginOptions): Promise<Operation> {
     return this.#followed(this.#begin(change, options));
@@ -83,7 +85,10 @@ export class MapOperations {
   async #begin(change: ShardRouting | RoutingChange, options: BeginOptions): Promise<Operation> {
     const { name, rows, map, randomness } = this.#options;
     const { title, mode = 'online', target = 'empty' } = options;
+    requireChoice('mode', mode, ['online', 'read-only', 'offline']);
+    requireChoice('target', target, ['empty', 'replaced']);
     await this.#takeBackCancelled();
+    await this.#requireSettled();
     const plan = await map.plan(change);
     const state = await map.state();
     await this.#endLast(state);
@@ -292,6 +297,16 @@ export class MapOperations {
       }
     }
     await step('handing-over', (walk) => map.cutOver(walk));
+  }
+
+  async #requireSettled(): Promise<void> {
+    const { name, map } = this.#options;
+    const state = await map.state();
+    if (state.phase === 'settled' || state.operation === undefined) return;
+    throw new StaleMapError(
+      `the map '${name}' is ${state.phase} by the operation ${state.operation}: run or cancel that ` +
+        'one first',
+    );
   }
 
   /** The map tells how its last operation went only until the next one begins. */

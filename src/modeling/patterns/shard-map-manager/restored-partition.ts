@@ -21,25 +21,26 @@ export interface RestoringRun {
   readonly id: string;
   /** Whether an earlier run may have written partitions. */
   readonly isResumed: boolean;
-  /** Throws when the run is to send nothing more, such as one that another has taken over. */
+  /** Throws when the run must not send anything more, such as after another run took over. */
   readonly look: () => Promise<void>;
   readonly retries: Retries;
 }
 
-/** Rows of a transaction beside the claim, the epoch and the owner row. */
+/** The rows of a transaction, which also writes the claim, the epoch row and the owner row. */
 export const restoredRowsMax = 97;
 
-/** Claims of other runs that came late, each of which is claimed over. */
+/** How often a late claim of another run is replaced before the restore fails. */
 const claimsMax = 10;
 
 /**
- * A partition while a restore writes it: it has the claim of the run from before its first row
- * until its last. Every transaction is sent under the ETag of that claim, after a look that was
- * made after the claim. So rows of a run that is not the last one are refused, however late they
- * come: the later run has claimed the partition over it, or the claim is gone with the rows.
+ * Writes the rows of one partition for a restore. The run claims the partition before its first row
+ * and deletes the claim with its last one. Every transaction requires the ETag of that claim, and
+ * is sent only after the run has looked at the row of the restore once more. So the service refuses
+ * late rows of an earlier run: a later run has replaced the claim, or whoever emptied the table has
+ * deleted it.
  *
- * The rows that a map keeps in the partition come with the last of its rows: until then no shard
- * map takes it for open.
+ * The rows that a map keeps in the partition are written with the last rows, so that no shard map
+ * takes the partition for open before it is whole.
  */
 export class RestoredPartition {
   readonly partitionKey: string;
@@ -47,6 +48,8 @@ export class RestoredPartition {
   readonly #fences: Row[] = [];
   #etag: string | undefined;
   #sent = 0;
+  /** Whether there was no claim before. */
+  #isInserted = false;
   #before: Promise<unknown> = Promise.resolve();
 
   constructor(run: RestoringRun, partitionKey: string) {
@@ -88,17 +91,21 @@ export class RestoredPartition {
 
   /** Undefined when another run of a restore has a claim that is to be replaced. */
   async #claimFirst(): Promise<string | undefined> {
-    const { table, id } = this.#run;
+    const { table, id, look } = this.#run;
     try {
       const row = restoreClaimRow(this.partitionKey, { run: id, sent: 0 });
       const { etag } = await table.write({ kind: 'insert', row });
+      this.#isInserted = true;
       return etag ?? '';
     } catch (error) {
       if (!(error instanceof EntityExistsError)) throw error;
     }
     const found = await foundClaim(table, this.partitionKey);
     if (found === undefined || found.restore === undefined) throw this.#taken();
-    return found.restore.run === id ? found.etag : undefined;
+    if (found.restore.run === id) return found.etag;
+    // The other run may be a later one.
+    await look();
+    return undefined;
   }
 
   #claimOver(): Promise<string> {
@@ -124,7 +131,7 @@ export class RestoredPartition {
     try {
       await look();
     } catch (error) {
-      if (this.#sent === 0) await this.#withdraw(etag);
+      if (this.#isInserted && this.#sent === 0) await this.#withdraw(etag);
       throw error;
     }
     try {
@@ -137,17 +144,23 @@ export class RestoredPartition {
     } catch (error) {
       if (!isConflict(error)) throw error;
     }
-    // The answer to an earlier attempt may have been lost.
+    // An earlier attempt may have been applied without an answer.
     const found = await foundClaim(table, partitionKey);
     if (found === undefined && isLast && (await this.#areThere(writes))) return true;
     await look();
-    if (found?.restore === undefined) throw this.#taken();
-    // A run that counts no more has sent its claim late. It sends no row after it.
-    this.#etag = found.restore.run === id ? found.etag : await this.#claimOver();
-    return found.restore.run === id && found.restore.sent === sent;
+    const isMapClaim = found !== undefined && found.restore === undefined;
+    // Whoever deleted the claim may have deleted the rows that were sent under it.
+    if (isMapClaim || (found === undefined && this.#sent > 0)) throw this.#taken();
+    if (found?.restore?.run === id) {
+      this.#etag = found.etag;
+      return found.restore.sent === sent;
+    }
+    // The claim of a superseded run arrived late. That run looks before it sends rows, and stops.
+    this.#etag = await this.#claimOver();
+    return false;
   }
 
-  /** So that a claim that came late is not left in a partition that a later run has written. */
+  /** Deletes a claim that arrived late, perhaps after a later run has written the partition. */
   async #withdraw(etag: string): Promise<void> {
     const key = claimKey(this.partitionKey);
     await this.#run.table.write({ kind: 'delete', key, etag }).catch(() => undefined);

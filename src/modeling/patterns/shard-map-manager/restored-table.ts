@@ -3,10 +3,10 @@ import type { Row } from '../../rows/row.js';
 import { operationBytes, transactionBytesMax } from '../../table/request-size.js';
 import { RestoredPartition, restoredRowsMax, type RestoringRun } from './restored-partition.js';
 
-/** Partitions, or transactions of them, that are under way at once. */
+/** How many transactions are sent at once. */
 const concurrency = 8;
 
-/** Of a transaction, for the rows that the map keeps, and for what frames the writes. */
+/** The bytes of a transaction that are left for the rows of the map. */
 const otherBytes = 65_536;
 
 interface Batch {

@@ -1,5 +1,5 @@
 import type { MapRecovery } from '../shard-map/map-recovery.js';
-import type { KeptSide, RecoveryPlan } from '../shard-map/recovery.js';
+import { requireKeptSide, type KeptSide, type RecoveryPlan } from '../shard-map/recovery.js';
 import type { ManagedMap } from './managed-map.js';
 import { ManagerError } from './manager-errors.js';
 import type { ManagerRow, ManagerRows } from './manager-rows.js';
@@ -63,6 +63,7 @@ export async function attachShard(
   options: AttachOptions,
 ): Promise<AttachReport> {
   const { keep, write = false } = options;
+  requireKeptSide(keep);
   if (write) refuseRestoring(shard, restoring);
   const { missing, unbound } = await tables.lackedBy(shard, registered);
   if (write) {

@@ -97,16 +97,16 @@ export class ShardBackups {
    * tables that are not there. The control table says that it is under way, from before the first
    * row until after the last, and `attach` refuses the shard. After a kill call it again with
    * `resume`, which writes all rows anew; another backup is refused until `giveUpRestore`. A
-   * program that still restores when another one resumes or gives up sends nothing more; the
-   * requests with rows that it has under way then, 8 of at most 100 rows, may still be applied,
-   * also when its client repeats them, over what was written since: end it first.
+   * program that still restores when another one resumes or gives up ends with `ManagerError`; what
+   * it has sent before changes nothing, however late it comes, since each partition is claimed.
    * Throws `ManagerError`, before any row is written, for a backup or a file of it that is not
    * whole, a shard that is not detached, tables that maps do not have or that have rows, and a
    * restore that has not ended, and `ShardTakenError` for the account of another shard; later
-   * `ManagerError` for rows that are refused, and when another program takes over. Reads the files
-   * twice. A range read of the maps and of each table, the point reads of the look by `attach`, one
-   * before the writes that are sent together, a transaction and a delete, besides the writes of
-   * `restoreShard`.
+   * `ManagerError` for rows that are refused, when another program takes over, and when one claims
+   * a partition to move it. Throws the reason of `signal`. Reads the files twice. A range read of
+   * the maps and of each table, the point reads of the look by `attach`, a transaction and a
+   * delete. For each partition an insert, or a point read and a transaction when it is resumed, and
+   * a transaction for up to 97 rows. A point read before requests that are sent together.
    */
   restore(store: BackupStore, name: string, options: RestoreOfShard = {}): Promise<ShardBackup> {
     return restoreBackup(this.#parts, store, name, options);
@@ -116,8 +116,8 @@ export class ShardBackups {
    * Gives up a restore that was begun and has not ended, such as to restore another backup; does
    * nothing when there is none. Throws `ManagerError` while the tables of the shard have rows,
    * unless they are to be kept, such as those of an account that another tool has restored: a part
-   * of a backup would be taken for all of it. A range read of the maps and of each table, a point
-   * read and a delete.
+   * of a backup would be taken for all of it. A range read of the maps, two of each table, three
+   * point reads, a write and a delete; a delete more for each claim that the restore has left.
    */
   giveUpRestore(shard: string, options: { readonly rows?: 'kept' } = {}): Promise<void> {
     return giveUpRestore(this.#parts, shard, options);

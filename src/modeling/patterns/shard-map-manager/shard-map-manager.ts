@@ -45,6 +45,7 @@ import { unendedRestore } from './restoring-shards.js';
 import {
   isServing,
   refuseDetached,
+  requireStatus,
   shardInfo,
   ShardStatuses,
   textsOfShard,
@@ -152,6 +153,7 @@ export class ShardMapManager {
    * these two the requests of `addShard`.
    */
   async setShard(name: string, change: ShardChange): Promise<ShardInfo> {
+    requireStatus(change);
     const info = shardInfo(await this.#shardRow(name));
     refuseDetached(info, change);
     const write = () => this.#changeShard(name, change, refuseDetached);

@@ -238,20 +238,20 @@ async function writeTable(
     retries: { attemptsMax, backOffMs: backOffs.request, timers: holdingTimers, randomness },
   };
   const count = tables[table] ?? 0;
-  let failure: unknown;
-  try {
-    await restoreTable(restoring, rowsIn(store.read(`${name}${table}.jsonl`)), onRows);
-  } catch (error) {
-    failure = error;
-  }
+  const lines = store.read(`${name}${table}.jsonl`);
+  const failure = await restoreTable(restoring, rowsIn(lines), onRows).then(
+    () => undefined,
+    (error: unknown) => ({ error }),
+  );
   ended.throwIfAborted();
-  if (failure !== undefined && !(failure instanceof ModelError)) throw failure;
   if (failure === undefined && written === count) return log.end(table, count);
-  const details = failure instanceof ManagerError ? `: ${failure.message}` : '';
+  const { error } = failure ?? {};
+  if (failure !== undefined && !(error instanceof ModelError)) throw failure.error;
+  const details = error instanceof ManagerError ? `: ${error.message}` : '';
   throw new ManagerError(
     `${table} has ${written} of the ${count} rows of the backup; restore it again with ` +
       `resume${details}`,
-    { cause: failure },
+    { cause: error },
   );
 }
 

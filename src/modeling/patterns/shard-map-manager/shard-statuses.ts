@@ -1,4 +1,5 @@
 import type { Clock } from '../../../base/clock.js';
+import { requireChoice } from '../../definition/choice.js';
 import { TableNotFoundError } from '../../table/errors.js';
 import type { RowQuery, RowWrite, TableGateway } from '../../table/gateway.js';
 import type { RowKey } from '../../rows/row.js';
@@ -37,6 +38,11 @@ export interface ShardDescription extends ShardInfo {
   }[];
   /** When its last backup began; undefined: there was none. */
   readonly backedUpAt: Date | undefined;
+}
+
+/** As what a shard can be. */
+export function requireStatus({ status }: ShardChange): void {
+  requireChoice('status', status, statuses);
 }
 
 const statuses: readonly string[] = [

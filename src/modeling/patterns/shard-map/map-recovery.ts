@@ -15,6 +15,7 @@ import {
   type WalkOptions,
 } from './partition-walk.js';
 import {
+  requireKeptSide,
   findDifference,
   findDifferences,
   ownedTexts,
@@ -88,6 +89,7 @@ export class MapRecovery {
    * table that is that of another shard, such as of an account with two names.
    */
   async plan(keep: KeptSide, { only }: { readonly only?: string } = {}): Promise<RecoveryPlan> {
+    requireKeptSide(keep);
     const { shards, textOf, refuseOtherShards } = this.#steps;
     const all = shards();
     if (only !== undefined) tableAmong(all, only);
@@ -143,6 +145,7 @@ export class MapRecovery {
     keep: KeptSide,
     options: ShardStepOptions = {},
   ): Promise<ShardReport> {
+    requireKeptSide(keep);
     const { shards, textOf, refuseOtherShards } = this.#steps;
     const { version, routing } = await this.#settled();
     await refuseOtherShards();

@@ -1,5 +1,6 @@
 import { withTextAt, type FoundText } from '../../../placement/rebuilt-routing.js';
 import { shardOfText, type ShardRouting } from '../../../placement/shard-routing.js';
+import { requireChoice } from '../../definition/choice.js';
 import { ModelError } from '../../rows/model-error.js';
 import { compareTexts } from '../../rows/text-order.js';
 import { fenceOf, fencesOf, type PartitionFence } from './fence.js';
@@ -9,6 +10,11 @@ import { contentPartitions } from './shown-rows.js';
 
 /** Which side keeps a partition: where the map looks for it, or the shard that has it. */
 export type KeptSide = 'map' | 'shards';
+
+/** Throws `DefinitionError` for anything else. */
+export function requireKeptSide(keep: KeptSide): void {
+  requireChoice('keep', keep, ['map', 'shards'] satisfies readonly KeptSide[]);
+}
 
 /**
  * A partition about which the map and the shards disagree, such as after one of them was restored:

@@ -2,6 +2,7 @@ import { systemClock } from '../../../base/clock.js';
 import { systemRandomness } from '../../../base/randomness.js';
 import { holdingTimers, type Timers } from '../../../base/async/timers.js';
 import { routingFault, shardsOf, type ShardRouting } from '../../../placement/shard-routing.js';
+import { requireChoice } from '../../definition/choice.js';
 import { DefinitionError } from '../../rows/model-error.js';
 import { isConflictOrLost, retryConflicts } from '../../table/contention.js';
 import type { TableGateway } from '../../table/gateway.js';
@@ -231,6 +232,7 @@ export class ShardMap {
    * concerned. Two walks over the keys of the shards in use, and two requests for each partition.
    */
   async close(access: ClosedAccess, options: ShardStepOptions = {}): Promise<MapState> {
+    requireChoice('access', access, ['read-only', 'offline']);
     return this.#copying.close(access, options);
   }
 

@@ -1,9 +1,10 @@
 import { systemClock, type Clock } from '../../../base/clock.js';
 import { holdingTimers, type Timers } from '../../../base/async/timers.js';
+import { requireChoice } from '../../definition/choice.js';
 import type { AnyDefinition } from '../../definition/entity-definition.js';
 import type { ReadOf } from '../../definition/shapes.js';
 import type { Stored } from '../../definition/stored-entity.js';
-import { ValueError } from '../../rows/model-error.js';
+import { DefinitionError, ValueError } from '../../rows/model-error.js';
 import { entitiesOf } from '../../table/entities.js';
 import { pageRowsMax, type TableGateway } from '../../table/gateway.js';
 import type { TableScan } from '../../table/query-plan.js';
@@ -64,6 +65,18 @@ export interface ShardQueryOptions {
 
 const parallelDefault = 8;
 
+/** Of the options that no query has. */
+const optionNames: readonly string[] = [
+  'shards',
+  'keys',
+  'order',
+  'orderBy',
+  'parallel',
+  'partial',
+  'deadlineMs',
+  'label',
+] satisfies readonly (keyof ShardQueryOptions)[];
+
 /**
  * A query over shards that has not run yet: each iteration runs it, one range read for a page of
  * each shard. It holds as many rows as `parallel` pages at most, and those of `orderBy`. A page
@@ -93,6 +106,12 @@ export function shardQueryOf<D extends AnyDefinition>(
   const { parallel = parallelDefault } = options;
   if (!Number.isSafeInteger(parallel) || parallel < 1) {
     throw new ValueError(`parallel: ${parallel}; give a whole number from 1 on`);
+  }
+  requireChoice('partial', options.partial, ['fail', 'report']);
+  requireChoice('order', options.order, ['keys', 'none']);
+  const misplaced = optionNames.find((name) => name in query);
+  if (misplaced !== undefined) {
+    throw new DefinitionError(`${misplaced} is an option: give it behind the query`);
   }
   if (options.orderBy !== undefined) checkOrder(definition, options.orderBy);
   refuseTwo('shards', options.shards, 'keys', options.keys);

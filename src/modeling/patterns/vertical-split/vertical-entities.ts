@@ -78,16 +78,27 @@ export class VerticalEntities<W extends VerticalDefinition> {
   readonly #changes: SplitChanges;
   readonly #inserts: SplitInsert;
 
-  /** Throws `DefinitionError` for groups without a table. Sends nothing. */
+  /**
+   * Throws `DefinitionError` for groups without a table, and for two with one table. Sends nothing.
+   */
   constructor(
     definition: W,
     tables: Readonly<Record<GroupOf<W>, TableGateway>>,
     { clock = systemClock, randomness = systemRandomness }: VerticalEntitiesOptions = {},
   ) {
     this.definition = definition;
+    const used = new Map<TableGateway, string>();
     const groups = [...definition.rows].map(([group, row]) => {
       const table = own<TableGateway>(tables, group);
       if (table === undefined) throw new DefinitionError(`the group '${group}' has no table`);
+      const other = used.get(table);
+      if (other !== undefined) {
+        throw new DefinitionError(
+          `the groups '${other}' and '${group}' have one table, where each would be the row of the ` +
+            'other; give each a table',
+        );
+      }
+      used.set(table, group);
       return [group, new Entities(row, table, { randomness })] as const;
     });
     this.#groups = new Map(groups);

@@ -1,0 +1,122 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { int32, key } from '../../src/modeling/index.js';
+import {
+  moveShard,
+  shardQueryOf,
+  splitRange,
+} from '../../src/modeling/patterns/shard-map/index.js';
+import {
+  defineVertical,
+  verticalEntitiesOf,
+} from '../../src/modeling/patterns/vertical-split/index.js';
+import { filledShards, Order, orderSchema } from './support/memory-shards.js';
+import { MemoryRows, MemoryTable } from './support/memory-table.js';
+
+// What a person does who begins with maps, perhaps without the compiler.
+
+describe('a map whose change', () => {
+  it('names the value of a key in place of its text is refused, and the map stays as it is', async () => {
+    const { shards, map } = await filledShards();
+    const before = shards.control.all;
+    const split = splitRange({ from: 60 as never, before: 100 as never }, 'west');
+    await assert.rejects(map.operations.begin(split, { title: 'split' }), {
+      name: 'DefinitionError',
+      message: /number 60 is no text: give that of the key, such as by textOf/,
+    });
+    assert.deepEqual(shards.control.all, before);
+    assert.equal(await map.shardOf(60), 'north');
+  });
+
+  it('is begun while another one is under way is refused with the operation to end', async () => {
+    const { shards, map } = await filledShards();
+    const { id } = await map.operations.begin(moveShard('south', 'west'), { title: 'away' });
+    const other = await shards.manager().open('orders', orderSchema);
+    await assert.rejects(other.operations.begin(moveShard('north', 'west'), { title: 'other' }), {
+      name: 'StaleMapError',
+      message: `the map 'orders' is copying by the operation ${id}: run or cancel that one first`,
+    });
+    assert.equal((await shards.manager().operations()).length, 1);
+  });
+});
+
+describe('a value that an option does not have', () => {
+  it('is refused before anything is written', async () => {
+    const { shards, map } = await filledShards();
+    const before = shards.control.all;
+    const manager = shards.manager();
+    const away = moveShard('south', 'west');
+    const mistakes = [
+      manager.setShard('south', { status: 'readonly' as never }),
+      manager.attach('south', [map], { keep: 'maps' as never, write: true }),
+      map.operations.begin(away, { title: 'away', mode: 'readonly' as never }),
+      map.operations.begin(away, { title: 'away', target: 'replace' as never }),
+      map.map.close('readonly' as never),
+      map.unguarded.recovery.plan('shard' as never),
+    ];
+    const told = await Promise.all(mistakes.map((each) => each.catch((error: unknown) => error)));
+    assert.deepEqual(told.map(String), [
+      "DefinitionError: status: 'readonly'; give 'online' or 'read-only' or 'offline' or 'detached'",
+      "DefinitionError: keep: 'maps'; give 'map' or 'shards'",
+      "DefinitionError: mode: 'readonly'; give 'online' or 'read-only' or 'offline'",
+      "DefinitionError: target: 'replace'; give 'empty' or 'replaced'",
+      "DefinitionError: access: 'readonly'; give 'read-only' or 'offline'",
+      "DefinitionError: keep: 'shard'; give 'map' or 'shards'",
+    ]);
+    assert.deepEqual(shards.control.all, before);
+  });
+
+  it('is refused by a query over shards, and so is an option in place of the query', async () => {
+    const { map } = await filledShards();
+    assert.throws(
+      () => shardQueryOf(Order, map, {}, { partial: 'some' as never }),
+      /partial: 'some'/,
+    );
+    const options: object = { partial: 'report' };
+    assert.throws(() => shardQueryOf(Order, map, options), /partial is an option: give it behind/);
+  });
+});
+
+describe('a product split vertically', () => {
+  it('has no two groups in one table', () => {
+    const Product = defineVertical({
+      type: 'Product',
+      keys: { id: int32() },
+      partitionKey: (p) => key`${p.id.padded(6)}`,
+      rowKey: () => key``,
+      groups: { about: { price: int32() }, stock: { level: int32() } },
+      leader: 'about',
+    });
+    const table = new MemoryTable(new MemoryRows());
+    const split = (): unknown => verticalEntitiesOf(Product, { about: table, stock: table });
+    assert.throws(split, /the groups 'about' and 'stock' have one table/);
+  });
+});
+
+describe('a program', () => {
+  it('goes by the map as it is after the operation that it has run or cancelled', async () => {
+    const { shards } = await filledShards();
+    // The map that was read is used for an hour.
+    const manager = shards.manager(undefined, { refreshMs: 3_600_000 });
+    const map = await manager.open('orders', orderSchema);
+    assert.equal(await map.shardOf(500), 'south');
+    const away = moveShard('south', 'west');
+    const { id } = await map.operations.begin(away, { title: 'away' });
+    await map.operations.run(id);
+    assert.equal(await map.shardOf(500), 'west');
+    const back = await map.operations.begin(moveShard('west', 'south'), { title: 'back' });
+    await map.unguarded.cutOver();
+    assert.equal(await map.shardOf(500), 'west');
+    await map.operations.cancel(back.id);
+    assert.equal(await map.shardOf(500), 'west');
+    assert.equal((await map.map.views()).shards.includes('south'), false);
+  });
+
+  it('is told the key of another type than that of the map', async () => {
+    const { map } = await filledShards();
+    await assert.rejects(map.shardOf('7' as never), {
+      name: 'ValueError',
+      message: "a key of the type int: the text '7' is no key of the type int",
+    });
+  });
+});
