@@ -149,7 +149,7 @@ export class Partitions implements ServedPartitionControl {
 
   async balance(dryRun: boolean): Promise<BalanceInfo> {
     const advice = await this.#open.balancer.advice();
-    const { operations, findings, rests, away, measuredMs, neededMs, unsized } = advice;
+    const { operations, findings, idleReasons, away, measuredMs, neededMs, unsized } = advice;
     const begun: number[] = [];
     for (const each of dryRun ? [] : operations) {
       const answer = await beginPlanned(this.#open.operationRunner.operations, each);
@@ -164,7 +164,7 @@ export class Partitions implements ServedPartitionControl {
         `Range ${range}: ${kind}, ${Math.round(callsPerSecond)} calls a second. ${advice}`,
     );
     const known = { measuredMs: Math.floor(measuredMs), neededMs, unsized };
-    const notes = rests.map(restText);
+    const notes = idleReasons.map(idleReasonText);
     return { operations: texts, findings: told, notes, begun, away: [...away], ...known };
   }
 

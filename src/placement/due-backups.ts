@@ -5,7 +5,10 @@ export type BackupIntervals = Readonly<Record<string, number>>;
 
 export interface BackedUpShard {
   readonly name: string;
-  /** What it holds: names of intervals. The shortest of them counts for all that is there. */
+  /**
+   * The criticalities of its data: names of intervals. The shortest interval applies to the whole
+   * shard.
+   */
   readonly holds: readonly string[];
   /** When its last backup began, in milliseconds since 1970; absent: there is none. */
   readonly lastMs?: number;
@@ -13,21 +16,26 @@ export interface BackedUpShard {
 
 export interface DueBackup {
   readonly shard: string;
-  /** The criticality whose interval counts; undefined: none of what it holds has one. */
+  /**
+   * The criticality whose interval applies; undefined: none of its criticalities has an interval.
+   */
   readonly criticality: string | undefined;
-  /** Since when it is due, in milliseconds since 1970; undefined: there was never one. */
+  /**
+   * Since when the backup is due, in milliseconds since 1970; undefined: there has been no backup.
+   */
   readonly sinceMs: number | undefined;
 }
 
 interface RankedBackup extends DueBackup {
-  /** How long it is due, in its intervals. */
+  /** How long the backup is due, as a multiple of its interval. */
   readonly share: number;
 }
 
 /**
  * The shards to back up now: first those without any backup, then by how long they are due,
- * measured in their intervals. A shard whose content has no interval is always told; what is no
- * number above 0 is no interval, and a `lastMs` that is no moment is no backup.
+ * measured in their intervals. A shard whose criticalities have no interval is always included. A
+ * value that is no number above 0 counts as no interval, and a `lastMs` that is no moment counts as
+ * no backup.
  */
 export function dueBackups(
   intervals: BackupIntervals,

@@ -1,5 +1,5 @@
-// Which of several places a key belongs to: maps of your own, and the rules of known systems. Pure:
-// no I/O, no clock. See docs/reference/placement.md.
+// Finds the shard, partition or server that a key belongs to, by maps of your own or by the rules
+// of known systems. Pure: no I/O, no clock. See docs/reference/placement.md.
 
 export { bucketOf, hash32 } from './hashes/text-hash.js';
 export {

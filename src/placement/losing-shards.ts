@@ -1,8 +1,9 @@
 import { shardOfText, shardsOf, type ShardRouting } from './shard-routing.js';
 
 /**
- * The shards of a routing of which texts go elsewhere by another one, or to no shard, sorted. Those
- * of all texts where both cannot be compared: lists beside ranges, or other numbers of slots.
+ * The shards that lose texts when another routing replaces this one, sorted. When the two cannot be
+ * compared, which are lists and ranges or different numbers of slots, all shards of the first
+ * routing.
  */
 export function losingShards(from: ShardRouting, to: ShardRouting): readonly string[] {
   const changed = changedShards(from, to) ?? shardsOf(from);

@@ -22,12 +22,12 @@ export interface FoundText {
   readonly begun?: string;
 }
 
-/** What kind of routing is rebuilt, and what found texts do not tell. */
+/** The kind of routing to rebuild, with the settings that found texts do not determine. */
 export type RoutingKind =
   /** `otherwise`: the shard of texts that are not named; undefined: they have none. */
   | { readonly kind: 'list'; readonly otherwise?: string }
   /**
-   * A range goes on to the next text that is elsewhere; `first`: where nothing was found at all.
+   * A range extends to the next text on another shard. `first`: the shard when no text was found.
    */
   | { readonly kind: 'range'; readonly first: string }
   /** `otherwise`: the shard of slots without a text. */
@@ -63,7 +63,9 @@ export function rebuiltRouting(
   }
 }
 
-/** The list need not name what is where all others are, which may be very many. */
+/**
+ * The texts that are not on the default shard: a list need not name the others, which may be many.
+ */
 function elsewhere(
   shards: ReadonlyMap<string, string>,
   otherwise: string | undefined,
@@ -75,7 +77,7 @@ function twice(what: string, one: string, other: string): string {
   return `${what} is on '${one}' and on '${other}'; bring it to one of them first`;
 }
 
-/** Which of both may have a part alone; empty: neither, or each of them. */
+/** Which of two places may have only a part of the rows; empty: neither, or both. */
 function partOf(one: FoundText, other: FoundText): string {
   const [part, rest] = one.begun === undefined ? [other, one] : [one, other];
   if (part.begun === undefined || rest.begun !== undefined) return '';
@@ -109,7 +111,9 @@ function slotsOf(
   return hashRoutingOf(slots.map((shard) => shard ?? otherwise));
 }
 
-/** The same routing, but for one text; of a hash for the slot of that text. */
+/**
+ * The same routing with one text on another shard; in a hash routing, with the slot of that text.
+ */
 export function withTextAt(routing: ShardRouting, text: string, shard: string): ShardRouting {
   switch (routing.kind) {
     case 'list':

@@ -6,8 +6,8 @@ import { refused, type Refusal } from './systems/refusal.js';
 export type Regions = Readonly<Record<string, string>>;
 
 /**
- * A list that puts every text on a shard of its region; of several by its hash. `otherwise`: the
- * shard of texts that are not listed. Refused: a text whose region has no shard.
+ * A list that assigns every text to a shard of its region; by its hash where a region has several.
+ * `otherwise`: the shard of texts that are not listed. Refused: a text whose region has no shard.
  */
 export function regionalRouting(
   shards: Regions,

@@ -4,8 +4,8 @@ import * as fc from 'fast-check';
 import { byLength } from '../../test/support/run-length.js';
 import * as placement from './index.js';
 
-// Whatever comes in, as long as it has the type, nothing throws and no figure is made up: what
-// cannot be told is a refusal.
+// For any arguments of the declared types, no function throws or invents a figure: an unknown
+// result is a refusal.
 
 const odd = [0, -0, -1, 0.5, 1, 2, 7, 1024, 16_385, 2 ** 31, 2 ** 32, 2 ** 53, 1e308, 5e-324];
 const number = fc.oneof(
@@ -235,7 +235,7 @@ const calls: Readonly<Record<string, fc.Arbitrary<() => unknown>>> = {
   withTexts: call(p.withTexts, ofKind('list'), texts, text),
 };
 
-/** Where a result has a number that is none. */
+/** The position of an invalid number in a result. */
 function oddNumbers(result: unknown, at = 'result'): readonly string[] {
   if (typeof result === 'number') return Number.isFinite(result) ? [] : [`${at} is ${result}`];
   if (typeof result !== 'object' || result === null || ArrayBuffer.isView(result)) return [];

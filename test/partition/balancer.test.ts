@@ -243,10 +243,10 @@ void describe('the balancer of a store', () => {
     // As another process has it, which knows that the store is empty.
     assert.ok(await removeMember(membersOf(stores.map((each) => each.store)), 's1', holdingTimers));
     for (let count = 0; count < 4; count += 1) await round(balancer, (call) => call * 7);
-    const { map, rests } = await balancer.advice();
+    const { map, idleReasons } = await balancer.advice();
     assert.ok(map.ranges.length > 1);
     assert.deepEqual(
-      rests.map(({ kind }) => kind),
+      idleReasons.map(({ kind }) => kind),
       ['no other store'],
     );
     const removed = stores[1]?.state;

@@ -1,6 +1,6 @@
 import { unreachable } from '../../base/invariant.js';
 import { messageOf } from '../../base/thrown.js';
-import type { BalanceRest, PlannedOperation } from '../../partition/balancer/balancer.js';
+import type { IdleReason, PlannedOperation } from '../../partition/balancer/balancer.js';
 import { boundText } from '../../partition/bound-text.js';
 import { operationsMax, rangesMax } from '../../partition/limits.js';
 import type { DrainProblem } from '../../partition/operations/operation-runner.js';
@@ -109,35 +109,35 @@ export async function plannedText(
 }
 
 /** Why nothing is planned, and when something would be. */
-export function restText(rest: BalanceRest): string {
-  switch (rest.kind) {
+export function idleReasonText(reason: IdleReason): string {
+  switch (reason.kind) {
     case 'operations under way':
-      return `Operations under way: ${rest.running}, as many as there may be. Ask again when one is over.`;
+      return `Operations under way: ${reason.running}, as many as there may be. Ask again when one is over.`;
     case 'no other store':
       return 'No other store takes ranges, so none moves.';
     case 'little load':
       return (
-        `Stores have ${rest.mean.toFixed(1)} calls a second on the mean: below ${rest.meanMin}, ` +
+        `Stores have ${reason.mean.toFixed(1)} calls a second on the mean: below ${reason.meanMin}, ` +
         'ranges do not move for their load.'
       );
     case 'even load':
       return (
-        `The busiest and the idlest store differ by ${percent(rest.difference)} of the mean: ranges ` +
-        `move above ${percent(rest.differenceMax)}.`
+        `The busiest and the idlest store differ by ${percent(reason.difference)} of the mean: ranges ` +
+        `move above ${percent(reason.differenceMax)}.`
       );
     case 'no move helps':
       return (
-        `The busiest and the idlest store differ by ${percent(rest.difference)} of the mean, and no ` +
+        `The busiest and the idlest store differ by ${percent(reason.difference)} of the mean, and no ` +
         'range may move now, or none would bring them closer: a range that has moved rests for ' +
-        `${minutes(rest.restMs)}.`
+        `${minutes(reason.undoDelayMs)}.`
       );
     case 'quiet unknown':
       return (
-        `Ranges beyond ${rest.rangesMin} are merged where they are quiet, which shows when loads ` +
-        `were measured for ${minutes(rest.quietMs)}.`
+        `Ranges beyond ${reason.rangesMin} are merged where they are quiet, which shows when loads ` +
+        `were measured for ${minutes(reason.quietMs)}.`
       );
     default:
-      return unreachable(rest);
+      return unreachable(reason);
   }
 }
 

@@ -27,7 +27,7 @@ import { RangeAges } from './range-ages.js';
 import { RangeSizes, type RangeSize } from './range-sizes.js';
 
 export type { PlannedOperation } from '../../placement/balancer/plan.js';
-export type { BalanceRest } from '../../placement/balancer/rests.js';
+export type { IdleReason } from '../../placement/balancer/idle-reasons.js';
 
 /** `advise`: plans are made and shown, and not carried out. `off`: none are made. */
 export type BalancerMode = 'off' | 'advise' | 'on';

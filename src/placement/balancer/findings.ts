@@ -5,11 +5,11 @@ import type { LoadCut } from './load-cut.js';
 export type BalanceFinding = {
   readonly range: number;
   readonly callsPerSecond: number;
-  /** What the owner of the data can do, as people read it. */
+  /** A sentence that tells the owner of the data what to do. */
   readonly advice: string;
 } & (
   | {
-      /** One partition has most of the load, and is never split. */
+      /** One partition has most of the load. A partition is never split. */
       readonly kind: 'hot partition';
       readonly prefix: Bytes;
       /** Its part of the load of the range, from 0 to 1. */
@@ -31,7 +31,7 @@ const largeAdvice =
   'One partition has most of this data, and is never split. Use more PartitionKeys, or remove ' +
   'what is old.';
 
-/** The finding about a range that should be split and cannot be. */
+/** The finding about a range that should be split but has no place to cut. */
 export function cuttingAdvice(
   range: {
     readonly id: number;

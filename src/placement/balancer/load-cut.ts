@@ -12,7 +12,7 @@ export type LoadCut =
   | { readonly kind: 'unknown' };
 
 const samplesMin = 20;
-/** Each part has at least so much of the load. */
+/** The least share of the load in each part of a cut. */
 const partShareMin = 0.25;
 const hotShare = 0.5;
 /** A load rises when this share of its later calls is beyond all of its earlier ones. */
@@ -55,8 +55,8 @@ function isRising(accessed: readonly Bytes[]): boolean {
 }
 
 /**
- * A few new partitions in the time of a sample: too few to leave all earlier ones behind, and one
- * more with each plan. Calls spread by chance go up as often as down.
+ * True when a few new partitions appear during a sample: too few to be beyond all earlier calls,
+ * but with ever greater keys. Randomly spread calls go up as often as down.
  */
 function isClimbing(earlier: readonly Bytes[], later: readonly Bytes[]): boolean {
   const steps = earlier.map((prefix, index) => compareBytes(later[index] ?? prefix, prefix));

@@ -24,8 +24,11 @@ const setup = fc.record({
   layout: fc.array(fc.record({ at: fc.nat(39), store: fc.nat(4) }), { maxLength: 30 }),
 });
 
-/** Rounds without an operation after which nothing can begin any more: no rest is longer. */
-const quietRounds = Math.ceil(policy.restMs / BalancedModel.roundMs) + 2;
+/**
+ * Rounds without an operation after which no operation can begin any more, because no delay is
+ * longer.
+ */
+const quietRounds = Math.ceil(policy.undoDelayMs / BalancedModel.roundMs) + 2;
 
 function evenly(count: number, each: number): readonly ModelPartition[] {
   return Array.from({ length: count }, () => ({ calls: each, bytes: 1_000 }));

@@ -2,12 +2,12 @@ import type { Bytes } from '../../base/bytes.js';
 import { cutByLoad, type LoadCut } from './load-cut.js';
 import { cuttingAdvice, type BalanceFinding } from './findings.js';
 import type { BalancerPolicy } from './policy.js';
-import { restsOf, type BalanceRest } from './rests.js';
+import { idleReasonsOf, type IdleReason } from './idle-reasons.js';
 
-/** A range, and what was measured of it. */
+/** A range and its measurements. */
 export interface RangeState {
   readonly id: number;
-  /** The store that has it. */
+  /** The store of the range. */
   readonly store: string;
   /** Recent calls a second. */
   readonly callsPerSecond: number;
@@ -21,7 +21,7 @@ export interface RangeState {
   readonly accessed: readonly Bytes[];
   /** An operation works on it. */
   readonly isBusy: boolean;
-  /** The operation that made the range as it is; undefined when it is not known. */
+  /** The last operation on the range; undefined when it is not known. */
   readonly last: { readonly kind: OperationKind; readonly agoMs: number } | undefined;
 }
 
@@ -58,7 +58,7 @@ export interface BalancePlan {
   /** Ranges with too much load or data that no operation helps. */
   readonly findings: readonly BalanceFinding[];
   /** Why there is no operation, once loads are measured. */
-  readonly rests: readonly BalanceRest[];
+  readonly idleReasons: readonly IdleReason[];
 }
 
 export interface BalanceInput {
@@ -73,18 +73,18 @@ export interface BalanceInput {
 }
 
 /**
- * What to do next so that stores share the load. Under a load that stays the same, carrying plans
- * out comes to an end, and no state of ranges comes back.
+ * Plans the next operations that distribute the load over the stores. Under a constant load, a
+ * sequence of plans ends, and never returns to a former state of the ranges.
  */
 export function planBalance(input: BalanceInput): BalancePlan {
   const planning = new Planning(input);
-  // First, so that the parts of a hot range are split further on several stores.
+  // Moves come first, so that the parts of a hot range are split further on several stores.
   planning.move();
   planning.split();
   planning.merge();
   planning.gather();
-  const { operations, findings, rests } = planning;
-  return { operations, findings, rests };
+  const { operations, findings, idleReasons } = planning;
+  return { operations, findings, idleReasons };
 }
 
 class Planning {
@@ -93,7 +93,7 @@ class Planning {
   readonly #input: BalanceInput;
   readonly #used = new Set<number>();
   readonly #moving = new Set<string>();
-  /** Calls a second, as they would be after the plan. */
+  /** Calls a second of each store after the plan. */
   readonly #loads = new Map<string, number>();
   readonly #takers: readonly string[];
   readonly #mean: number;
@@ -162,7 +162,7 @@ class Planning {
     }
   }
 
-  /** Brings neighbours to one store, so that they can be merged after that. */
+  /** Moves neighbours to one store, so that a later plan can merge them. */
   gather(): void {
     const { policy } = this.#input;
     const small = ({ bytes = Infinity, callsPerSecond }: RangeState) =>
@@ -181,7 +181,7 @@ class Planning {
     }
   }
 
-  get rests(): readonly BalanceRest[] {
+  get idleReasons(): readonly IdleReason[] {
     const { ranges, running, measuredMs, policy } = this.#input;
     if (this.operations.length > 0 || measuredMs < policy.settleMs) return [];
     const idlest = this.#idlest();
@@ -195,14 +195,14 @@ class Planning {
       mean: this.#mean,
       difference: Math.max(0, ...this.#loads.values()) - least,
     };
-    return restsOf(summary, policy);
+    return idleReasonsOf(summary, policy);
   }
 
   get #rangesMin(): number {
     return this.#takers.length * this.#input.policy.rangesEachStore;
   }
 
-  /** A range whose load no cut shares is still split when it is too large. */
+  /** A range that is too large is split even when no cut divides its load. */
   #placeToSplit(
     { bytes = 0, sizeCut }: RangeState,
     wanted: SplitReason,
@@ -244,7 +244,10 @@ class Planning {
     return calls < mergeShare * splitCallsPerSecond && bytes < mergeShare * splitBytes;
   }
 
-  /** Whether the plan may do this to a range now. What depends on no load waits for no measures. */
+  /**
+   * Whether the plan may apply this operation to a range now. An operation that does not depend on
+   * load need not wait for measurements.
+   */
   #isFree(
     { id, isBusy, last }: RangeState,
     kind: OperationKind,
@@ -255,7 +258,7 @@ class Planning {
     if (running + this.operations.length >= policy.operationsMax) return false;
     const knownMs = Math.min(measuredMs, last?.agoMs ?? Infinity);
     if (knownMs < policy.settleMs) return false;
-    return last === undefined || last.kind !== undoes[kind] || last.agoMs >= policy.restMs;
+    return last === undefined || last.kind !== undoes[kind] || last.agoMs >= policy.undoDelayMs;
   }
 
   #idlest(): string | undefined {

@@ -4,23 +4,29 @@ export interface BalancerPolicy {
   readonly splitCallsPerSecond: number;
   /** A range with more bytes of keys and values is split. */
   readonly splitBytes: number;
-  /** Neighbours are merged that together have less than this part of both, from 0 to 1. */
+  /** Neighbours are merged when their sum is less than this share of both limits, from 0 to 1. */
   readonly mergeShare: number;
-  /** Ranges move when the busiest store is further from the idlest, as a part of the mean. */
+  /**
+   * Ranges move when the loads of the busiest and the idlest store differ by more, as a share of
+   * the mean.
+   */
   readonly imbalance: number;
-  /** A move has to bring two stores closer by more, as a part of the mean. */
+  /** A move must reduce the difference of two stores by more, as a share of the mean. */
   readonly gain: number;
-  /** Stores that have fewer calls a second on the mean are left as they are. */
+  /** Ranges do not move while stores have fewer calls a second on average. */
   readonly busyCallsPerSecond: number;
-  /** A range that is moved only to be merged with its neighbour has fewer bytes. */
+  /** A range with more bytes is not moved only to be merged with its neighbour. */
   readonly gatherBytes: number;
-  /** Fewer ranges for each store are not merged; more are made where there is load. */
+  /**
+   * The ranges of a store that suffice: beyond this number they may be merged; below it, busy
+   * ranges are split.
+   */
   readonly rangesEachStore: number;
   readonly rangesMax: number;
   /** Operations under way at once, at most. */
   readonly operationsMax: number;
   /** How long an operation on a range is not undone, in milliseconds. */
-  readonly restMs: number;
+  readonly undoDelayMs: number;
   /** How long a range is measured before an operation on it is planned, in milliseconds. */
   readonly settleMs: number;
   /** How long loads must be known before a range counts as quiet, in milliseconds. */
@@ -38,7 +44,7 @@ export const defaultBalancerPolicy: BalancerPolicy = Object.freeze({
   rangesEachStore: 4,
   rangesMax: 10_000,
   operationsMax: 4,
-  restMs: 600_000,
+  undoDelayMs: 600_000,
   settleMs: 15_000,
   quietMs: 900_000,
 });

@@ -13,8 +13,8 @@ export function hash32(text: string): number {
 
 /**
  * The bucket of a text among `count` buckets, 0 to count − 1: `hash32(text)` modulo `count`.
- * Another count moves almost every text to another bucket. What is no whole number from 1 on counts
- * as 1: bucket 0.
+ * Another count moves almost every text to another bucket. A `count` that is no whole number from 1
+ * on counts as 1, which gives bucket 0.
  */
 export function bucketOf(text: string, count: number): number {
   return Number.isSafeInteger(count) && count >= 1 ? hash32(text) % count : 0;

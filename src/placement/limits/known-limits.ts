@@ -25,9 +25,9 @@ const tib = 1024 * gib;
 const megabyte = 1_000_000;
 
 /**
- * Published figures, each with its source and date. Where the guidance and the documentation of
- * today differ both stand here. They change: read them as what was published then, and give your
- * own where a function takes some.
+ * Published figures, each with its source and date. Where the guidance and the present
+ * documentation differ, both are listed. Figures change: treat them as published on their date, and
+ * pass your own figures to functions that accept them.
  */
 export const knownLimits: readonly KnownLimit[] = Object.freeze([
   ...figures('event-hubs', 'documentation', [
@@ -136,8 +136,8 @@ export const knownLimits: readonly KnownLimit[] = Object.freeze([
 ]);
 
 /**
- * What other sources publish instead of a figure: those of the same name, for the same tier or for
- * every tier, whose value is another one. Quote them beside it.
+ * The limits that other sources publish with another value: those of the same name, for the same
+ * tier or for every tier. Messages should quote them beside the limit.
  */
 export function differingLimits(limit: KnownLimit): readonly KnownLimit[] {
   const { system, name, value, source, tier } = limit;

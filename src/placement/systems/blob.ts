@@ -18,12 +18,12 @@ export function blobPartitionKey({ account, container, name }: BlobAddress): str
 }
 
 /**
- * `dates-first`, `numbers-first`: each name follows the one before, so that new blobs come into one
- * range. `spread`: they do not. `unknown`: too few names to tell.
+ * `dates-first`, `numbers-first`: names ascend, so all new blobs come into one range. `spread`:
+ * names do not ascend. `unknown`: too few names to tell.
  */
 export interface NameAdvice {
   readonly kind: 'dates-first' | 'numbers-first' | 'spread' | 'unknown';
-  /** What the names begin with in common. */
+  /** The common prefix of the names. */
   readonly prefix: string;
   /** A sentence for people. */
   readonly advice: string;
@@ -32,7 +32,7 @@ export interface NameAdvice {
 /** With fewer names nothing is said. */
 const namesLeast = 3;
 
-/** What to think of names, in the order in which blobs are made. */
+/** Advice about names, which are given in the order in which blobs are made. */
 export function blobNameAdvice(names: readonly string[]): NameAdvice {
   const [first = ''] = names;
   const common = commonPrefix(names);

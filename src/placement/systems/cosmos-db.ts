@@ -5,8 +5,8 @@ import { limitText, type KnownLimit } from '../limits/known-limit.js';
 import { limitOf } from '../limits/known-limits.js';
 import { refused, type Refusal } from './refusal.js';
 
-// Cosmos DB: the effective partition key of a value, in upper-case hexadecimal digits. The points
-// at which the service has split a container are its own; it tells them as ranges.
+// Cosmos DB: the effective partition key of a value, in upper-case hexadecimal digits. Only the
+// service knows the points at which it has split a container; it returns them as ranges.
 
 const encoder = new TextEncoder();
 
@@ -97,7 +97,7 @@ function keyV1(value: CosmosValue): string {
     .toUpperCase();
 }
 
-/** What is hashed of a value: its type, its bytes, and the end of a text. */
+/** The hashed bytes of a value: its type, its bytes, and the end mark of a text. */
 function hashed(end: number): (value: CosmosValue) => Buffer {
   return (value) => {
     if (typeof value === 'string') {
@@ -174,8 +174,8 @@ export function cosmosPrefixRange(
 }
 
 /**
- * Why the service does not keep such a key apart from others, or does not take it; undefined: it
- * does. `own` are figures of the caller.
+ * Why the service rejects a key or does not distinguish it from others; undefined: the key is
+ * valid. `own`: limits of the caller.
  */
 export function cosmosKeyFault(
   version: CosmosVersion,

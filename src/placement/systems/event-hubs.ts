@@ -2,8 +2,8 @@ import { unreachable } from '../../base/invariant.js';
 import { lookup3 } from '../hashes/lookup3.js';
 import { countRefusal, refused, type Refusal } from './refusal.js';
 
-// Event Hubs: what its clients publish of how a key becomes a partition. What the service itself
-// does with the key of an event is not documented, so nothing here promises it.
+// Event Hubs: how its clients map a key to a partition, by their published sources. How the service
+// itself maps keys is not documented, so these functions do not promise its partitions.
 
 const encoder = new TextEncoder();
 
@@ -18,7 +18,9 @@ const encoder = new TextEncoder();
  */
 export type EventHubsRule = 'javascript' | 'python' | 'iot-edge';
 
-/** What a sender says of the event; both parts undefined or absent: round robin. */
+/**
+ * The partition or the key that a sender gives an event. With neither, the sender uses round robin.
+ */
 export interface EventHubsTarget {
   readonly partitionKey?: string | undefined;
   readonly partitionId?: string | undefined;
@@ -89,7 +91,8 @@ function partitionOfKey(key: string, partitions: number, rule: EventHubsRule): n
 const edgeValues = 32_767;
 
 function edgePartition(key: string, partitions: number): number | Refusal {
-  // What encoders make of other characters differs, so a key could be looked for elsewhere.
+  // Encoders treat other characters differently, so readers and writers could choose different
+  // partitions.
   if (!isAscii(key)) {
     return refused('bad-key', `the rule is published for ASCII; '${key}' has other characters`);
   }

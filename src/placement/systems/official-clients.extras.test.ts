@@ -7,7 +7,7 @@ import { byLength, costly } from '../../../test/support/run-length.js';
 import { cosmosKey, type CosmosValue, type CosmosVersion } from './cosmos-db.js';
 import { eventHubsHash, eventHubsPartition } from './event-hubs.js';
 
-// The rules beside what the official clients compute.
+// The rules compared with the computations of the official clients.
 
 const eventHubs = extraFile('@azure/event-hubs/dist/commonjs/impl/partitionKeyToIdMapper.js');
 const cosmos = extraFile('@azure/cosmos/dist/commonjs/utils/hashing');

@@ -18,7 +18,7 @@ export function queuePartitionKey({
 }
 
 /**
- * How many queues carry a rate, in messages of 1 KiB per second. Refused: what is no rate, or a
+ * How many queues carry a rate, in messages of 1 KiB per second. Refused: an invalid rate, and a
  * limit of 0.
  */
 export function queuesFor(

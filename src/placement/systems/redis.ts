@@ -4,8 +4,8 @@ import { unreachable } from '../../base/invariant.js';
 import { crc16 } from '../hashes/crc16.js';
 import { countRefusal, refused, type Refusal } from './refusal.js';
 
-// Redis: which server has a key. A cluster decides by slots, clients without one by slots of their
-// own or by a ring, a proxy by itself.
+// Redis: finds the server of a key. A cluster decides by slots, clients without a cluster by their
+// own slots or a hash ring, a proxy by itself.
 
 const encoder = new TextEncoder();
 const slots = 16_384;
@@ -20,8 +20,8 @@ function bytesOf(key: RedisKey): Bytes {
 }
 
 /**
- * What of a key is hashed: between the first `{` and the next `}`, if that is not empty; else the
- * whole key.
+ * The hashed part of a key: the text between the first `{` and the next `}`, if that is not empty;
+ * else the whole key.
  */
 export function redisHashTag(key: RedisKey): Bytes {
   const bytes = bytesOf(key);
@@ -123,7 +123,10 @@ function md5(bytes: Bytes): Buffer {
 /** How a client finds the server that has a key. */
 export type RedisScheme =
   | RedisRing
-  /** A client that cuts the slots itself, or a cluster, which forwards what comes elsewhere. */
+  /**
+   * A client that distributes the slots itself, or a cluster, which redirects requests for other
+   * slots.
+   */
   | { readonly kind: 'slots'; readonly ranges: readonly SlotRange[] }
   /** Any of the proxies, which know the servers. */
   | { readonly kind: 'proxy'; readonly proxies: readonly string[] };

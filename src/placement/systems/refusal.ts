@@ -9,7 +9,7 @@ export type RefusalReason =
   | 'too-much'
   | 'unknown-name';
 
-/** Why a rule places nothing, and what to do instead: a value, never thrown. */
+/** Why a rule finds no place, and what to do instead: a value, never thrown. */
 export interface Refusal {
   readonly kind: 'refused';
   readonly reason: RefusalReason;

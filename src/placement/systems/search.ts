@@ -3,8 +3,8 @@ import { limitOf } from '../limits/known-limits.js';
 import { refused, type Refusal } from './refusal.js';
 import { sharesOf } from './shares.js';
 
-// Azure Search: the service places documents itself; what can be chosen is how many partitions and
-// replicas it has. Beyond one service there are services for regions, or a local and a global tier.
+// Azure Search: the service places documents itself; users choose only the numbers of partitions
+// and replicas. Beyond one service there are services for regions, or a local and a global tier.
 
 /** The numbers of partitions that a service can have. */
 export const searchPartitionCounts: readonly number[] = Object.freeze([1, 2, 3, 4, 6, 12]);
@@ -37,8 +37,8 @@ export interface SearchCapacity {
 const replicasMost = 1000;
 
 /**
- * Every pair that a tier allows, by units, then by partitions; none of a tier of which nothing is
- * published and no own figure given. Of replicas 1,000 at most.
+ * Every pair that a tier allows, by units, then by partitions; none for a tier without published or
+ * own figures. Of replicas 1,000 at most.
  */
 export function searchPairs({
   tier = 'standard',

@@ -31,8 +31,8 @@ export type BusPin =
   | Refusal;
 
 /**
- * What pins a message: its session, else its partition key, else its id where duplicates are
- * found.
+ * The text that pins a message: its session, else its partition key, else its id where duplicates
+ * are found.
  */
 export function busPin(message: BusMessage, entity: BusEntity): BusPin {
   const { sessionId, partitionKey, messageId } = message;
@@ -53,8 +53,8 @@ function pinned(key: string, by: 'sessionId' | 'partitionKey' | 'messageId'): Bu
 }
 
 /**
- * What pins the messages that one transaction sends to one queue or topic. In a partitioned one all
- * of them must be pinned by the same key, and belong to one session at most.
+ * The text that pins the messages that one transaction sends to one queue or topic. In a
+ * partitioned one all of them must be pinned by the same key, and belong to one session at most.
  */
 export function busTransactionPin(messages: readonly BusMessage[], entity: BusEntity): BusPin {
   const [first] = messages;

@@ -2,9 +2,9 @@ import { refused, type Refusal } from './refusal.js';
 import { limitText, type KnownLimit } from '../limits/known-limit.js';
 
 /**
- * How many places carry a value of which each takes as much as the limit: 1 at least, and 1 without
- * a limit. `value` is 0 or more and finite. Refused: a limit that is not above 0, and more places
- * than can be counted.
+ * How many shares of at most `limit` a value needs: at least 1, and 1 without a limit. `value` is 0
+ * or more and finite. Refused: a limit that is not above 0, and a number of shares beyond the safe
+ * integers.
  */
 export function sharesOf(value: number, limit: KnownLimit | undefined): number | Refusal {
   if (limit === undefined) return 1;

@@ -91,7 +91,7 @@ export function sqlServerGuidText(guid: string): SqlShardText {
   return text([last, fourth, ...turned].join('-'));
 }
 
-/** What all shards together carry, and what one can: figures of the same names. */
+/** The load of all shards together, or the capacity of one shard, by name. */
 export type ShardLoad = Readonly<Record<string, number>>;
 
 /**

@@ -55,7 +55,7 @@ describe('blobs', () => {
   });
 });
 
-/** A figure of a caller that lets nothing through. */
+/** A limit of 0 from the caller. */
 const none = (system: 'queue' | 'table', name: string, value = 0) =>
   ({ system, name, value, unit: 'x', source: 'own', asOf: '2026-01-31', tier: undefined }) as const;
 

@@ -19,7 +19,7 @@ export function tablePartitionKey({
   return `${account}/${table}/${partitionKey}`;
 }
 
-/** What a design asks of tables. */
+/** The load that a design puts on tables. */
 export interface TableLoad {
   /** Entities of 1 KiB per second, all together. */
   readonly rate: number;
@@ -27,8 +27,8 @@ export interface TableLoad {
 }
 
 /**
- * How many partitions and accounts carry a load at least, when it is spread evenly. Refused: what
- * is no load, or a limit of 0.
+ * How many partitions and accounts carry a load at least, when it is spread evenly. Refused: an
+ * invalid load, and a limit of 0.
  */
 export function tableSpread(
   { rate, bytes }: TableLoad,

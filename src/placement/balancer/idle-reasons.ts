@@ -1,18 +1,18 @@
 import type { BalancerPolicy } from './policy.js';
 
 /** Why a plan has no operation. Rates are calls a second; differences are parts of the mean. */
-export type BalanceRest =
+export type IdleReason =
   | { readonly kind: 'operations under way'; readonly running: number }
   /** At most one store takes ranges. */
   | { readonly kind: 'no other store' }
   | { readonly kind: 'little load'; readonly mean: number; readonly meanMin: number }
   | { readonly kind: 'even load'; readonly difference: number; readonly differenceMax: number }
   /** The loads differ, and no range may move now, or none would bring them closer. */
-  | { readonly kind: 'no move helps'; readonly difference: number; readonly restMs: number }
+  | { readonly kind: 'no move helps'; readonly difference: number; readonly undoDelayMs: number }
   /** There are more ranges than stores need, and loads are not known long enough to merge any. */
   | { readonly kind: 'quiet unknown'; readonly quietMs: number; readonly rangesMin: number };
 
-/** What a plan was made from. */
+/** The loads on which a plan is based. */
 export interface LoadSummary {
   readonly running: number;
   readonly ranges: number;
@@ -26,24 +26,24 @@ export interface LoadSummary {
   readonly difference: number;
 }
 
-/** Says of a plan without an operation why it has none. */
-export function restsOf(summary: LoadSummary, policy: BalancerPolicy): readonly BalanceRest[] {
+/** The reasons why a plan has no operation. */
+export function idleReasonsOf(summary: LoadSummary, policy: BalancerPolicy): readonly IdleReason[] {
   const { running, ranges, rangesMin, measuredMs } = summary;
   if (running >= policy.operationsMax) return [{ kind: 'operations under way', running }];
   const { quietMs } = policy;
   const isQuietUnknown = ranges > rangesMin && measuredMs < quietMs;
-  const ofMerges: readonly BalanceRest[] = isQuietUnknown
+  const ofMerges: readonly IdleReason[] = isQuietUnknown
     ? [{ kind: 'quiet unknown', quietMs, rangesMin }]
     : [];
-  return [restOfMoves(summary, policy), ...ofMerges];
+  return [reasonAgainstMoves(summary, policy), ...ofMerges];
 }
 
-function restOfMoves(summary: LoadSummary, policy: BalancerPolicy): BalanceRest {
+function reasonAgainstMoves(summary: LoadSummary, policy: BalancerPolicy): IdleReason {
   const { takers, mean } = summary;
   if (takers < 2) return { kind: 'no other store' };
-  const { busyCallsPerSecond, imbalance: differenceMax, restMs } = policy;
+  const { busyCallsPerSecond, imbalance: differenceMax, undoDelayMs } = policy;
   if (mean < busyCallsPerSecond) return { kind: 'little load', mean, meanMin: busyCallsPerSecond };
   const difference = summary.difference / mean;
   if (difference <= differenceMax) return { kind: 'even load', difference, differenceMax };
-  return { kind: 'no move helps', difference, restMs };
+  return { kind: 'no move helps', difference, undoDelayMs };
 }

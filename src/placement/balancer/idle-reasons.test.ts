@@ -3,7 +3,7 @@ import { describe, it } from 'node:test';
 import { planBalance, type BalanceInput, type RangeState } from './plan.js';
 import { defaultBalancerPolicy as policy } from './policy.js';
 
-/** Ranges that rest, with these calls a second, in the stores of these names. */
+/** Idle ranges with these calls a second, in the stores of these names. */
 function input(loads: readonly (readonly [string, number])[], more: Partial<BalanceInput> = {}) {
   const ranges = loads.map(([store, callsPerSecond], id): RangeState => {
     const last = { kind: 'move', agoMs: policy.settleMs } as const;
@@ -53,7 +53,7 @@ void describe('a plan without an operation', () => {
         ['a', 60],
         ['a', 60],
       ]),
-      [{ kind: 'no move helps', difference: 2, restMs: policy.restMs }],
+      [{ kind: 'no move helps', difference: 2, undoDelayMs: policy.undoDelayMs }],
     ],
     [
       'nobody knows yet which ranges are quiet',
@@ -67,16 +67,16 @@ void describe('a plan without an operation', () => {
   ];
   for (const [why, given, expected] of cases) {
     void it(`says so: ${why}`, () => {
-      const { operations, rests } = planBalance(given);
+      const { operations, idleReasons } = planBalance(given);
       assert.deepEqual(operations, []);
-      assert.deepEqual(rests, expected);
+      assert.deepEqual(idleReasons, expected);
     });
   }
 
   void it('is told from one that has operations', () => {
     const quiet = nine.map(([, calls]) => ['a', calls] as const);
-    const { operations, rests } = planBalance(input(quiet));
+    const { operations, idleReasons } = planBalance(input(quiet));
     assert.ok(operations.length > 0);
-    assert.deepEqual(rests, []);
+    assert.deepEqual(idleReasons, []);
   });
 });
