@@ -49,9 +49,9 @@ const defaults: Readonly<Record<ServiceName, ServiceProperties>> = {
 
 /** Called when properties of an account were set. */
 export interface PropertiesHooks {
-  /** They have requests logged. */
+  /** Called when the properties switch logging on. */
   readonly onLogging?: (account: string) => Promise<void>;
-  /** They switch its static website on. */
+  /** Called when the properties switch the static website of the account on. */
   readonly onWebsite?: (account: string) => Promise<void>;
 }
 

@@ -48,9 +48,9 @@ interface LogBlobState {
 }
 
 /**
- * Logs as block blobs of `$logs` (blob-service §21.2). Lines are appended as a block: it is put,
- * and then a list of the blocks that were there and this one is committed, on the condition that
- * the blob has not changed since it was read.
+ * Logs as block blobs of `$logs` (blob-service §21.2). Lines are appended as a block: the block is
+ * put, and then a list of the former blocks and the new one is committed, on the condition that the
+ * blob has not changed since it was read.
  */
 export class BlobLogs implements LogSink {
   readonly #options: BlobLogsOptions;
@@ -66,7 +66,7 @@ export class BlobLogs implements LogSink {
   }
 
   async open(account: string): Promise<void> {
-    // Not through the service, which makes this container for nobody.
+    // Made without the blob service, which refuses to create this container.
     await this.#containers.create(account, logContainer, (id) => ({
       id,
       name: logContainer,
@@ -208,7 +208,7 @@ function hasCode(error: unknown, codes: readonly ErrorCode[]): boolean {
   return error instanceof StorageError && codes.includes(error.code);
 }
 
-/** A body that is there whole, in pieces of the size of those of connections. */
+/** A complete body, in pieces as large as those that connections deliver. */
 async function* bodyOf(pieces: readonly Buffer[]): AsyncGenerator<Buffer> {
   for (const piece of pieces) {
     for (let at = 0; at < piece.length; at += pieceBytes) {

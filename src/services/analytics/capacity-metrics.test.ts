@@ -32,7 +32,9 @@ async function openAccount(t: Parameters<typeof openTestStore>[1]) {
     clock,
     properties,
     open,
-    /** A container with a hint and with blobs of so many bytes, each with entries of its own. */
+    /**
+     * A container with a hint and with blobs of these sizes in bytes, each with entries of its own.
+     */
     async container(account: string, name: string, sizes: readonly number[]): Promise<void> {
       const { record } = await containers.create(account, name, (id): ContainerDraft => ({
         id,

@@ -35,7 +35,10 @@ interface Capacity {
   objects: number;
 }
 
-/** Entries that tell of bytes: the others of a blob are these bytes, or count names. */
+/**
+ * The kinds of entries that refer to bytes. The other entries of a blob are these bytes, or count
+ * references.
+ */
 const counted: ReadonlySet<BlobKeyKind | undefined> = new Set([
   blobKind.base,
   blobKind.version,
@@ -50,14 +53,14 @@ const pageBytesMax = 1 << 20;
 
 /**
  * Measures once a day what each account stores in blobs, and writes it (blob-service §22.3), where
- * hour metrics of blobs are on. It walks over all blobs in bounded steps, while they change: sums
- * are those of no one moment. A restart in the middle begins anew; a day that has its rows is not
- * measured again.
+ * hour metrics of blobs are on. It walks over all blobs in bounded steps while requests change
+ * them, so the sums do not belong to a single moment. After a restart the walk begins again; a day
+ * that has its rows is not measured again.
  */
 export class CapacityMetrics {
   readonly #options: CapacityMetricsOptions;
   #round: AsyncGenerator<void> | undefined;
-  /** The day that the round under way, or the last one, is about. */
+  /** The day of the present round or, between rounds, of the last one. */
   #dayMicros = -1;
 
   constructor(options: CapacityMetricsOptions) {
@@ -111,7 +114,9 @@ export class CapacityMetrics {
     }
   }
 
-  /** Adds what is at the beginning of a range. Returns the rest; undefined when there is none. */
+  /**
+   * Adds the first entries of a range. Returns the rest of the range; undefined when there is none.
+   */
   async #addPage(
     sum: Capacity,
     range: KeyRange,
@@ -164,12 +169,12 @@ export class CapacityMetrics {
 }
 
 /**
- * The bytes that entries of blobs tell of, in the order of keys: the record of a blob, then those
- * of its snapshots and versions, the oldest first. Those that share their bytes with another are
- * neighbours, but for the newest, which may share those of the blob.
+ * Sums the bytes of the entries of blobs, which come in the order of keys: the record of a blob,
+ * then those of its snapshots and versions, the oldest first. Records that share bytes are
+ * neighbours, except for the newest, which may share the bytes of the blob.
  */
 class StoredBytes {
-  /** The content of the record before, and that of the blob. */
+  /** The content of the previous record, and that of the blob. */
   #last: Bytes | undefined;
   #current: Bytes | undefined;
 
@@ -194,7 +199,7 @@ class StoredBytes {
     }
   }
 
-  /** Those that the record itself names: the others are in chunks and ranges. */
+  /** The bytes that the record itself names. The other bytes are in chunks and ranges. */
   #ofRecord({ content }: BlobRecord, current: Bytes | undefined): number {
     if (content === undefined) return 0;
     const isKnown = [this.#last, current].some((id) => isSame(id, content.id));

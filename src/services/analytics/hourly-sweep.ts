@@ -13,10 +13,7 @@ export function oldestKeptMicros(
   return enabled && days !== undefined ? nowMicros - days * dayMicros : undefined;
 }
 
-/**
- * Sweeps targets whose garbage grows by the hour: in bounded steps, one round in an hour, and
- * nothing in between.
- */
+/** Sweeps targets whose garbage grows by the hour: in bounded steps, and one round in an hour. */
 export class HourlySweep<Target> {
   readonly #clock: Clock;
   readonly #sweep: SweepCursor<Target>;

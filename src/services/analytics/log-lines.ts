@@ -2,7 +2,7 @@
 const firstBytes = 4 * 1024;
 const furtherBytes = 64 * 1024;
 
-/** Lines that wait for their log, as bytes: texts would be moved by each collection of garbage. */
+/** Lines that wait for their log, as bytes: every garbage collection would move strings. */
 export class LogLines {
   readonly #full: Buffer[] = [];
   #last = Buffer.alloc(0);
@@ -39,7 +39,7 @@ export class LogLines {
     this.#bytes += lines.bytes;
   }
 
-  /** All lines, each with what ends it. Stay as they are when lines are added. */
+  /** All lines, each with its line feed. Lines that are added later do not change the result. */
   pieces(): readonly Buffer[] {
     return this.#used === 0 ? [...this.#full] : [...this.#full, this.#last.subarray(0, this.#used)];
   }

@@ -32,7 +32,7 @@ export function logRetention(options: LogRetentionOptions): HourlySweep<Target> 
   });
 }
 
-/** Logs are blobs, whatever service they are of. */
+/** The logs of every service are blobs. */
 async function* targets(store: Store): AsyncGenerator<Target> {
   for await (const account of accountsOf(store, 'blob')) {
     for (const service of serviceNames) yield { account, service };

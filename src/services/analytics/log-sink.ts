@@ -23,9 +23,9 @@ export interface LogSink {
   open(account: string): Promise<void>;
   /**
    * Appends lines to a log of an account, which is made when it is not there. `pieces`: their
-   * bytes, divided anywhere, which stay as they are. Atomic; several processes may append to the
-   * same log. What the log says of itself covers all of its lines afterwards. A log has lines of
-   * one version: nothing is appended to one of another (blob-service §21.2).
+   * bytes, divided anywhere, which the caller must not change afterwards. Atomic; several processes
+   * may append to the same log. Afterwards the metadata of the log cover all of its lines. A log
+   * has lines of one version: nothing is appended to a log of another version (blob-service §21.2).
    */
   append(
     account: string,
@@ -43,7 +43,7 @@ export interface LogSink {
   ): Promise<Reclaimed>;
 }
 
-/** The union of what two parts of a log, which have lines of one version, say of themselves. */
+/** The union of the metadata of two parts of a log, whose lines have the same version. */
 export function mergedMetadata(a: LogMetadata, b: LogMetadata): LogMetadata {
   return {
     types: union(a.types, b.types),
@@ -53,7 +53,7 @@ export function mergedMetadata(a: LogMetadata, b: LogMetadata): LogMetadata {
   };
 }
 
-/** The types of both, in their order. Most lines of a log are of a type that it has. */
+/** The types of both, in their order. Most new lines are of a type that the log has already. */
 function union(a: LogMetadata['types'], b: LogMetadata['types']): LogMetadata['types'] {
   if (b.every((type) => a.includes(type))) return a;
   return operationClasses.filter((type) => a.includes(type) || b.includes(type));

@@ -131,7 +131,7 @@ describe('writing logs (blob-service §21.2)', () => {
     const failed = writer.write();
     writer.add(entry(line));
     await assert.rejects(failed, sink.failure);
-    // What came meanwhile has the place of what was tried.
+    // Lines that arrived meanwhile have displaced those of the failed write.
     assert.ok(writer.bytes <= logWaitingBytesMax);
     assert.equal(writer.takeDropped(), 8);
     assert.equal(writer.takeDropped(), 0);

@@ -19,7 +19,7 @@ export interface LogEntry {
 interface Waiting {
   readonly account: string;
   readonly folder: string;
-  /** Tells it from all others. */
+  /** Identifies the account, the service, the hour and the version. */
   readonly place: string;
   readonly lines: LogLines;
   metadata: LogMetadata;
@@ -34,7 +34,9 @@ const logBytesMax = 4 * 1024 * 1024;
 /** Logs of an hour: their numbers have six digits. */
 const logNumberMax = 999_999;
 
-/** Logs of other versions that one write passes over, which others may have begun meanwhile. */
+/**
+ * Logs of other versions that one write passes over. Other processes may have begun them meanwhile.
+ */
 const passedMax = 1000;
 
 /** Folders whose last number is remembered; when there are more, all are found again. */
@@ -53,7 +55,7 @@ export class LogWriter {
   /** By account, folder and version: the number of the log that lines go to. */
   readonly #numbers = new Map<string, number>();
 
-  /** `services`: the current ones, which are asked for at each use. */
+  /** `services`: its members are read at each use, because they may be replaced. */
   constructor(services: { readonly logs: LogSink }) {
     this.#services = services;
   }
@@ -76,13 +78,13 @@ export class LogWriter {
     part.metadata = mergedMetadata(part.metadata, metadata);
   }
 
-  /** Forgets what waits. */
+  /** Discards the lines that wait. */
   discard(): void {
     this.#take();
     this.#numbers.clear();
   }
 
-  /** How many lines were dropped since it was asked last. */
+  /** How many lines were dropped since the last call. */
   takeDropped(): number {
     const dropped = this.#dropped;
     this.#dropped = 0;
@@ -90,8 +92,9 @@ export class LogWriter {
   }
 
   /**
-   * Appends what waits. What fails waits on, so its lines may be in a log twice when the outcome is
-   * not known (blob-service §21.2); the first error is thrown when all was tried.
+   * Appends the lines that wait. Lines whose append fails keep waiting, so they may be in a log
+   * twice when the outcome is not known (blob-service §21.2). Throws the first error after all
+   * appends were tried.
    */
   async write(): Promise<void> {
     const waiting = this.#take();

@@ -21,7 +21,7 @@ import type { MetricsScope, MinuteCounts } from './request-metrics.js';
 
 export interface MetricsWriterOptions {
   readonly store: Store;
-  /** The current services: they are asked for at each use. */
+  /** The services, which are read at each use because they may be replaced. */
   readonly services: {
     readonly tables: TableService;
     readonly properties: ServicePropertiesService;
@@ -72,14 +72,15 @@ export class MetricsWriter {
     return dropped;
   }
 
-  /** Forgets what was not written. */
+  /** Discards the counts that were not written. */
   discard(): void {
     this.#unwritten.clear();
   }
 
   /**
-   * Writes what was added, where the service's properties switch it on. What fails stays for the
-   * next time, unless it may have been written; the first error is thrown when all was tried.
+   * Writes the added counts, where the service's properties switch metrics on. Counts whose write
+   * fails stay for the next time, unless they may have been written. Throws the first error after
+   * all writes were tried.
    */
   async write(): Promise<void> {
     const errors: unknown[] = [];

@@ -49,8 +49,8 @@ interface ScopeCounts extends MinuteCounts {
 }
 
 /**
- * Minutes that are counted at a time. More than two occur only when the clock is set; what belongs
- * to a further minute then counts in the last one.
+ * Minutes that are counted at a time. More than two occur only when the clock is set; requests of a
+ * further minute then count in the last one.
  */
 const minutesMax = 8;
 

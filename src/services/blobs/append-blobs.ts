@@ -22,7 +22,9 @@ import { putTagHints } from './tag-hints.js';
 import { checkGivenTier } from './tiers.js';
 import type { Access, BlobAddress, Body, NewProperties, Written } from './types.js';
 
-/** Put Blob of an append blob (blob-service §13): replaces what is there by an empty one. */
+/**
+ * Put Blob of an append blob (blob-service §13): replaces any blob of this name by an empty one.
+ */
 export async function putAppendBlob(
   context: BlobContext,
   address: BlobAddress,

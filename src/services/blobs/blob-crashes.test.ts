@@ -169,7 +169,7 @@ const kinds = [
   },
 ] as const;
 
-/** What a process does until it dies. */
+/** The work of a process until it dies. */
 async function work(blobs: BlobService, advance: () => void): Promise<void> {
   await put(blobs, sample(100_000, 1));
   await putBlocks(blobs, 2);
@@ -241,8 +241,8 @@ describe('a process that dies', () => {
           }
           died += 1;
           plan.at = 0;
-          // The next process finds what the last one has stored, and reads all that is named. What
-          // the session of the dead one has stored waits for nothing any more.
+          // The next process finds the data of the last one, and reads all named content. Extents
+          // of the dead session no longer wait for a commit.
           world.content.confirm([...world.content.ids]);
           await world.content.suspectAll();
           try {

@@ -36,7 +36,7 @@ interface ModelBlock {
   readonly bytes: Buffer;
 }
 
-/** What a blob is, by the rules of the protocol alone. */
+/** A blob by the rules of the protocol. */
 interface ModelBlob {
   committed: { blocks: readonly ModelBlock[]; content: Buffer; metadata: Metadata } | undefined;
   uncommitted: Map<string, Buffer>;

@@ -151,9 +151,9 @@ const headerParts = [
 
 const policyModes: readonly PolicyMode[] = ['unlocked', 'locked'];
 const copyStatuses = ['pending', 'success', 'aborted', 'failed'] as const;
-/** Stands for what is absent inside of a part. An index or a time is never 0 there. */
+/** Stands for an absent value inside of a part. An index or a time is never 0 there. */
 const absent = 0;
-/** Keeps the place of a number that a part once had; readers drop whatever is there. */
+/** Keeps the place of a number that a part once had; readers ignore the value. */
 const reserved = 0;
 
 export function encodeBlobRecord(record: BlobDraft): Bytes {

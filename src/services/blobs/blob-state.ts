@@ -98,8 +98,8 @@ export function existing(record: BlobRecord | undefined): BlobRecord {
 }
 
 /**
- * Refuses a write that the lease or the conditions do not allow (`checkAccess`), or that is none of
- * an incremental copy.
+ * Refuses a write that the lease or the conditions do not allow (`checkAccess`), and a write to the
+ * target of an incremental copy.
  */
 export function checkWrite(state: BlobState, access: Access, use: ConditionUse): void {
   checkAccess(state, access, use);
@@ -107,8 +107,8 @@ export function checkWrite(state: BlobState, access: Access, use: ConditionUse):
 }
 
 /**
- * Incremental copies alone change what they have made, and nothing but its snapshots is read
- * (blob-service §14). Throws `OperationNotAllowedOnIncrementalCopyBlob`.
+ * Only incremental copies change the target of an incremental copy, and only its snapshots can be
+ * read (blob-service §14). Throws `OperationNotAllowedOnIncrementalCopyBlob`.
  */
 export function refuseIncremental(record: BlobRecord | undefined): void {
   if (record?.copy?.incremental === undefined) return;

@@ -4,7 +4,7 @@ import { overtaken, untilCommitted } from '../containers/until-committed.js';
 import type { BlobContext } from './blob-context.js';
 import { attemptsMax } from './limits.js';
 
-/** What one commit is to check and to write. A key is written once. */
+/** The checks and writes of one commit. A key is written once. */
 export class Changes {
   readonly #checks: Check[] = [];
   readonly #puts: Put[] = [];

@@ -9,7 +9,7 @@ import { leaseProperties } from './lease.js';
 import { deletionInfo } from './retention.js';
 import type { ContainerList, ContainerProperties, ContainerQuery } from './types.js';
 
-/** What a list is made of. */
+/** The data from which a list is made. */
 interface Listing {
   readonly containers: Containers<ContainerRecord, ContainerDraft>;
   readonly account: string;
@@ -128,7 +128,8 @@ function byPosition(left: ListPosition, right: ListPosition): number {
 }
 
 /**
- * How many containers a page has, and where the next one begins. `end`: nothing is known behind it.
+ * How many containers a page has, and where the next one begins. `end`: the containers behind it
+ * are not known.
  */
 function pageEnd(
   lists: readonly List<PositionedContainer>[],
@@ -184,10 +185,10 @@ function* merged(
   }
 }
 
-/** What the properties of a container depend on beside its record. */
+/** The facts besides the record on which the properties of a container depend. */
 type ShownOptions = Pick<Listing, 'nowMicros' | 'hasImmutableStorage'>;
 
-/** What answers show of a container. */
+/** The properties of a container in answers. */
 export function containerProperties(
   { name, metadata, publicAccess, modifiedMicros, lease, isImmutable }: ContainerRecord,
   { nowMicros, hasImmutableStorage }: ShownOptions,

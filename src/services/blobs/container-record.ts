@@ -10,7 +10,7 @@ import type { CommitTime } from './blob-record.js';
 import { ElementReader } from './element-reader.js';
 import { leaseElements, readLease, type StoredLease } from './lease.js';
 
-/** What is stored of a blob container. */
+/** The stored record of a blob container. */
 export interface ContainerRecord extends PolicedRecord {
   readonly metadata: Metadata;
   readonly publicAccess: PublicAccess;

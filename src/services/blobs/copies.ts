@@ -33,12 +33,12 @@ import type { Access, BlobAddress, SnapshotAddress, Written } from './types.js';
 export interface CopyRequest {
   readonly source: SnapshotAddress;
   readonly sourceConditions?: BlobConditions;
-  /** As answers show it: without a signature. */
+  /** The URL that answers show: without a signature. */
   readonly sourceUrl: string;
   /** Absent: that of the source. */
   readonly metadata?: Metadata | undefined;
   readonly tags: Tags | 'source';
-  /** Absent: as Put Blob has it. An archived source needs one. */
+  /** Absent: the tier that Put Blob would give. A copy of an archived source must name a tier. */
   readonly tier?: BlobTier | undefined;
   /** The policy and the legal hold of the target. Absent: none, whatever the source has. */
   readonly immutability?: Immutability | undefined;
@@ -127,7 +127,7 @@ function tagsOf({ tags }: BlobRecord, request: CopyRequest): Tags {
   return request.tags === 'source' ? tags : request.tags;
 }
 
-/** What belongs to the type of the source. */
+/** The members of the target that depend on the type of the source. */
 function kindOf(
   { blockIdBytes, append, page }: BlobRecord,
   { isSealed }: CopyRequest,

@@ -20,10 +20,10 @@ interface DueHint {
 }
 
 /**
- * Does what is due in blobs: removes uncommitted blocks a week after the last Put Block
- * (blob-service §12.3), purges soft-deleted blobs after their retention, and fails pending copies
- * whose process has died. A hint leads to a blob in which something may be due. If it is not due
- * yet, a later hint replaces it.
+ * Carries out the work that is due in blobs: it removes uncommitted blocks a week after the last
+ * Put Block (blob-service §12.3), purges soft-deleted blobs after their retention, and fails
+ * pending copies whose process has died. A hint leads to a blob in which something may be due. If
+ * it is not due yet, a later hint replaces it.
  */
 export function dueSweep(context: BlobContext): SweepCursor<DueHint> {
   return new SweepCursor({

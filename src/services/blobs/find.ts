@@ -44,10 +44,10 @@ const foundBytesMax = 4 << 20;
 
 /**
  * Find Blobs by Tags (blob-service §6.6): the blobs of a container for which the query holds, by
- * the value of the tag that is compared first (of an equality, if there is one), by name, and the
- * versions of a blob before it, oldest first. A result has these tags when it is read, and every
- * blob that had them all the time is found. `query`: compares at least one tag. Throws
- * `ContainerNotFound`.
+ * the value of the tag that is compared first (of an equality, if there is one), by name; the
+ * versions of a blob come before it, the oldest first. A result has these tags when it is read, and
+ * every blob that had them during the whole search is found. `query`: compares at least one tag.
+ * Throws `ContainerNotFound`.
  */
 export async function findInContainer(
   context: Context,
@@ -246,8 +246,8 @@ class Search {
       if (version > oldest) continue;
       await this.#slice.endOnTime();
       const isOfVersion = await this.#isOfVersion(prefix, readTagHint(key, prefix));
-      // A write that sets the tag again puts the hint again. A hint that stays is not looked at for
-      // a while.
+      // A write that sets the tag again puts the hint again. A hint that stays is not examined
+      // again for a while.
       const change = isOfVersion
         ? { puts: [{ key, value }], deletes: [] }
         : { puts: [], deletes: [key] };

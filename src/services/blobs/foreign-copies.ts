@@ -27,7 +27,7 @@ import { putTagHints } from './tag-hints.js';
 import { checkGivenTier } from './tiers.js';
 import type { Access, BlobAddress } from './types.js';
 
-/** What a copy of a foreign blob makes; see `CopyRequest`. */
+/** The request of a copy of a foreign blob; see `CopyRequest`. */
 export type ForeignCopyRequest = Omit<
   CopyRequest,
   'source' | 'sourceConditions' | 'blockBytesMax' | 'onPiece'
@@ -73,8 +73,8 @@ export interface ForeignCopy {
 
 /**
  * The first half of Copy Blob of a foreign blob (blob-service §17.1): the target is empty, and its
- * copy is pending. The caller finishes the copy, and until then shows regularly that it goes on
- * (`noteProgress`); otherwise the copy fails.
+ * copy is pending. The caller finishes the copy, and until then regularly stores that it is still
+ * running (`noteProgress`); otherwise the copy fails.
  */
 export async function beginCopy(
   context: BlobContext,
@@ -184,7 +184,10 @@ function done(
   return { status: 'success', bytesDone, completedMicros: nowMicros };
 }
 
-/** Takes in what a pending copy copies, and ends it. Throws `CopyEndedError` when it is over. */
+/**
+ * Stores the content of a pending copy, and ends the copy. Throws `CopyEndedError` when the copy
+ * has ended already.
+ */
 export async function finishCopy(
   context: BlobContext,
   { keys, id }: PendingCopy,
@@ -245,7 +248,8 @@ function pendingIn(
 }
 
 /**
- * Stores the progress of a pending copy, which also shows that it goes on. Throws `CopyEndedError`.
+ * Stores the progress of a pending copy, which also shows that the copy is still running. Throws
+ * `CopyEndedError`.
  */
 export function noteProgress(
   context: BlobContext,
@@ -272,7 +276,7 @@ export function failCopy(
   });
 }
 
-/** The target of a copy that came to nothing has no bytes, and keeps its properties. */
+/** The target of a failed copy has no bytes, and keeps its properties. */
 function putEmpty(state: BlobState, changes: Changes, record: BlobRecord, copy: CopyState): void {
   putRecord(state, changes, {
     ...record,
@@ -285,7 +289,7 @@ function putEmpty(state: BlobState, changes: Changes, record: BlobRecord, copy: 
 
 /**
  * Abort Copy Blob (blob-service §17.2). Throws `NoPendingCopyOperation`, also for a copy that was
- * done when it was answered, and `CopyIdMismatch`.
+ * complete when its request was answered, and `CopyIdMismatch`.
  */
 export async function abortCopy(
   context: BlobContext,
@@ -320,8 +324,8 @@ async function putPendingHint(
 }
 
 /**
- * Ends a pending copy whose process has died: nothing has told for a time that it goes on. Returns
- * when to look again, if there is one that goes on.
+ * Ends a pending copy whose process has died, which is assumed when it has stored no progress for a
+ * time. Returns when to look again; undefined without a pending copy.
  */
 export async function failCopyWhenDue(
   context: BlobContext,

@@ -21,8 +21,8 @@ import { StorageError } from '../../model/errors/storage-error.js';
 import type { BlobService } from './blob-service.js';
 import type { NewProperties, SnapshotAddress } from './types.js';
 
-// Random operations, everything that deletes among them, and time: what is protected stays, with
-// its bytes, until its policy ends or somebody takes away what keeps it.
+// Random operations, including all that delete, and time: a protected object stays, with its bytes,
+// until its policy ends or its protection is removed.
 
 const names = ['a', 'b'];
 const microsPerSecond = 1_000_000;
@@ -38,12 +38,12 @@ interface Listed {
 
 interface ProtectedObject {
   readonly address: SnapshotAddress;
-  /** Its name, its bytes and what keeps it. Versions and their blob may have the same. */
+  /** Its name, its bytes and its protection. Versions and their blob may have the same. */
   readonly shown: string;
   readonly immutability: Immutability;
 }
 
-/** What accounts keep at the moment. */
+/** The present retention options of accounts. */
 interface Options {
   versions: boolean;
   immutability: boolean;
@@ -241,7 +241,7 @@ class Simulation {
     return found.length > 0 ? found : [{ address: at('a'), isDeleted: false }];
   }
 
-  /** What is protected now. */
+  /** The objects that are protected now. */
   async #kept(): Promise<ProtectedObject[]> {
     const blobs = this.#blobs;
     const kept: ProtectedObject[] = [];

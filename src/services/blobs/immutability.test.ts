@@ -55,7 +55,7 @@ async function setUp(
 
 type World = Awaited<ReturnType<typeof setUp>>;
 
-// Every state of what keeps a blob, by every operation, against an oracle that has the rules alone.
+// Every state of protection with every operation, against an oracle of the rules.
 
 const states = {
   none: {},

@@ -77,7 +77,7 @@ export async function immutableContainer(
   });
 }
 
-/** The container is one whose blobs were protected; its ETag stays. */
+/** Records in the container that blobs of it were protected; its ETag stays. */
 async function note(
   { containers }: Pick<BlobContext, 'containers'>,
   { account, container }: ContainerAddress,

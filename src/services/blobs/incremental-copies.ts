@@ -22,20 +22,20 @@ import { containerCheck } from './late-write.js';
 import type { Access, BlobAddress } from './types.js';
 import { newMomentMicros, putPast } from './versions.js';
 
-/** What an incremental copy takes. */
+/** The request of an incremental copy. */
 export interface IncrementalCopyRequest {
   readonly source: BlobAddress & { readonly snapshotMicros: number };
-  /** As answers show it: without a signature, with the time of the snapshot. */
+  /** The URL that answers show: without a signature, with the time of the snapshot. */
   readonly sourceUrl: string;
-  /** As `CopyRequest` has it. */
+  /** See `CopyRequest.onPiece`. */
   readonly onPiece?: () => void;
 }
 
 /**
- * Incremental Copy Blob (blob-service §14): the target, and a new snapshot of it, become what a
- * snapshot of a page blob is. The target is new, or was made by copies of earlier snapshots of the
- * same blob. Done when it resolves. Bytes are linked instead of stored again where the content
- * store can, also those that the last copy had already.
+ * Incremental Copy Blob (blob-service §14): the target, and a new snapshot of it, get the content
+ * and properties of a snapshot of a page blob. The target is new, or was made by copies of earlier
+ * snapshots of the same blob. Done when it resolves. Bytes are linked instead of stored again where
+ * the content store can, also those that the last copy had already.
  */
 export async function copyIncrementally(
   context: BlobContext,

@@ -83,7 +83,7 @@ const anyNames = fc.array(namePiece, { minLength: 1, maxLength: 6 }).chain((piec
   return fc.tuple(worldOf(name), selectionOf(prefix, fc.oneof(fc.constant('/'), some)));
 });
 
-/** What a list shows, in one line an item. */
+/** The content of a list, one line for each item. */
 function expected(blobs: ReadonlyMap<string, Blob>, wanted: ListSelection): string[] {
   const { prefix = '', delimiter, snapshots, uncommitted, deleted } = wanted;
   const lines: string[] = [];

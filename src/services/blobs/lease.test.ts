@@ -32,7 +32,7 @@ const infinite: StoredLease = { kind: 'infinite', id: a };
 
 const context = { nowMicros: now, newId: () => x };
 
-/** What an operation does, in a few words: the state and the id afterwards, or the code. */
+/** The outcome of an operation in short: the state and the id afterwards, or the code. */
 function outcome(lease: StoredLease | undefined, action: LeaseAction): string {
   try {
     const changed = changeLease(lease, action, context);

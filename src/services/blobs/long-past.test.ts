@@ -28,7 +28,7 @@ const days = 7;
 const pastStates = 3 * candidatesPerRead;
 const puttingAtOnce = candidatesPerRead;
 
-/** What each read of a store looks at. */
+/** Records how many entries each read of a store examines. */
 function observed(store: Store, looks: number[]): Store {
   return {
     get: (key) => store.get(key),

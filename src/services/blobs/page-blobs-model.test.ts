@@ -44,7 +44,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   },
 );
 
-/** What a page has: the number of the write that put it there, 0 for zeros. */
+/** The content of a page: the number of the write that put it there, 0 for zeros. */
 type Pages = readonly number[];
 
 interface Modelled {

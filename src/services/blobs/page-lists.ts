@@ -72,7 +72,7 @@ function listedBounds({ bytes }: BlobRecord, { range, from = 0 }: PageListQuery)
   return { start: Math.max(range?.first ?? 0, from), end };
 }
 
-/** What the snapshot saw that the listing compares with. */
+/** The view of the snapshot with which the listing compares. */
 async function previousOf(
   { store }: BlobContext,
   keys: BlobKeys,

@@ -122,7 +122,7 @@ export async function planPageWrite(
       deletes.push(range);
       references.add(segment, -1);
     }
-    for (const rest of restsOf(range, { start, end }, generation)) {
+    for (const rest of remaindersOf(range, { start, end }, generation)) {
       put(rest);
       references.add(segment, 1);
     }
@@ -157,17 +157,17 @@ function written(
 }
 
 /** The parts of an entry before and behind bounds that it overlaps. */
-function restsOf(range: PageRange, { start, end }: Bounds, generation: number): PageRange[] {
-  const rests: PageRange[] = [];
+function remaindersOf(range: PageRange, { start, end }: Bounds, generation: number): PageRange[] {
+  const remainders: PageRange[] = [];
   const rest = { ...range, from: generation, until: undefined };
-  if (range.offset < start) rests.push({ ...rest, bytes: start - range.offset });
+  if (range.offset < start) remainders.push({ ...rest, bytes: start - range.offset });
   if (endOf(range) > end) {
-    rests.push({
+    remainders.push({
       ...rest,
       offset: end,
       bytes: endOf(range) - end,
       pieceStart: range.pieceStart + (end - range.offset),
     });
   }
-  return rests;
+  return remainders;
 }

@@ -40,7 +40,7 @@ export async function putTagHints(
   await store.commit({ checks: [], puts, deletes: [] });
 }
 
-/** What a hint says. */
+/** The content of a hint. */
 export interface TagHint {
   readonly value: string;
   readonly name: string;

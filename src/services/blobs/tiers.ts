@@ -17,7 +17,9 @@ import { checkWriteConditions } from './conditions.js';
 import type { Access, SnapshotAddress } from './types.js';
 import { putPast } from './versions.js';
 
-/** What became of a tier: `rehydrated` when the blob was in the archive and is not any more. */
+/**
+ * The outcome of setting a tier: `rehydrated` when the blob was in the archive and is not any more.
+ */
 export type TierOutcome = 'set' | 'rehydrated';
 
 /**
@@ -61,8 +63,8 @@ function withTier(record: BlobRecord, tier: AccessTier, nowMicros: number): Blob
 }
 
 /**
- * Refuses a tier that blobs of the kind cannot have: block blobs have the four that are cool or
- * hot, page blobs those of premium accounts, append blobs none (blob-service §15.3).
+ * Refuses a tier that blobs of the kind cannot have: block blobs have the four tiers from hot to
+ * archive, page blobs those of premium accounts, append blobs none (blob-service §15.3).
  */
 export function checkTierOfKind(kind: BlobKind, tier: AccessTier): void {
   if (!isFor(kind, tier)) throw new StorageError('AccessTierNotSupportedForBlobType');
@@ -94,7 +96,7 @@ function isFor(kind: BlobKind, tier: AccessTier): boolean {
 
 const gibibyte = 2 ** 30;
 
-/** What page blobs of a tier hold. */
+/** The capacity of page blobs of a tier. */
 const capacities: Readonly<Record<PremiumTier, number>> = {
   P4: 32,
   P6: 64,

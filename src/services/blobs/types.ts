@@ -64,7 +64,7 @@ export interface ContainerAcl {
   readonly identifiers: readonly SignedIdentifier[];
 }
 
-/** What lists show of a soft-deleted blob or container. */
+/** The deletion of a soft-deleted blob or container in lists. */
 export interface DeletionInfo {
   readonly timeMicros: number;
   /** A day that has begun counts. */

@@ -32,7 +32,8 @@ export async function undeleteBlob(context: BlobContext, address: BlobAddress): 
 }
 
 /**
- * Restores what there is from a key on. Returns the key behind; undefined when there is no more.
+ * Restores the next records from a key on. Returns the key behind them; undefined when none are
+ * left.
  */
 function restore(context: BlobContext, keys: BlobKeys, from: Bytes): Promise<Bytes | undefined> {
   return changeBlob(context, keys, async (state, changes) => {
@@ -45,7 +46,7 @@ function restore(context: BlobContext, keys: BlobKeys, from: Bytes): Promise<Byt
     }
     const back = deleted ?? ended?.record;
     const past = keys.versions();
-    // Else it was deleted once more, with snapshots that were restored before.
+    // Otherwise the blob was deleted once more, with snapshots that were restored before.
     const rest = back === undefined ? { ...past, start: from } : past;
     const page = await filteredPage(context.store, rest, {
       limit: snapshotsPerCommit,
@@ -96,7 +97,9 @@ async function endedBlob(
   return past;
 }
 
-/** Versions as well: what was deleted before the last of them does not come back in its place. */
+/**
+ * Versions count as well: a blob that was deleted before the last version must not take its place.
+ */
 function takeEnded({ value }: Candidate): 'take' | 'skip' {
   const { isDeleted, isVersion } = peekBlobRecord(value);
   return isDeleted || isVersion ? 'take' : 'skip';

@@ -37,7 +37,7 @@ export async function unseenPages(
   return filteredPage(store, range, limits);
 }
 
-/** The generations of a content that records see. */
+/** The generations of a content that are visible to records. */
 interface Viewers {
   /** The generation of the blob; absent when the blob has another content by now. */
   readonly blob: number | undefined;
@@ -60,7 +60,7 @@ async function viewersOf(store: Store, keys: BlobKeys, content: Bytes): Promise<
   return { blob, snapshots: await snapshotGenerations(store, keys, content) };
 }
 
-/** What the snapshots of a blob see of a page map, oldest first. */
+/** The generations of a page map that the snapshots of a blob see, oldest first. */
 export async function snapshotGenerations(
   store: Store,
   keys: BlobKeys,
@@ -78,7 +78,7 @@ export async function snapshotGenerations(
   return generations;
 }
 
-/** What a record sees of a page map; undefined when it has another content. */
+/** The generation of a page map that a record sees; undefined when it has another content. */
 function generationIn({ value, version }: Entry, content: Bytes): number | undefined {
   const { content: own, page } = decodeBlobRecord(value, version);
   return own !== undefined && equalBytes(own.id, content) ? page?.generation : undefined;

@@ -50,7 +50,7 @@ interface ModelPast extends ModelState {
 
 interface ModelBlob {
   current: ModelCurrent | undefined;
-  /** What was deleted without becoming a version, and is kept. */
+  /** The state that was deleted without becoming a version, and is kept. */
   deleted: ModelState | undefined;
   past: Map<number, ModelPast>;
 }
@@ -195,7 +195,7 @@ class Simulation {
     blob.current = { ...made, versionMicros };
   }
 
-  /** Finds the names of what a write has left, which must be this. */
+  /** Checks that a write has left this past state, and finds its name. */
   async #notePast(name: string, blob: ModelBlob, past: readonly ModelPast[]): Promise<void> {
     const listed = await this.#listed(name);
     const added = listed.flatMap((item) => {
@@ -333,7 +333,7 @@ class Simulation {
     }
   }
 
-  /** What can be read of a blob. */
+  /** The readable states of a blob. */
   *#states({
     current,
     past,

@@ -192,8 +192,8 @@ export class Containers<R extends Draft, Draft extends ContainerRecord = R> {
 
   /**
    * One commit. The name is free when it resolves, unless names are reserved. False when there was
-   * no such container. `allow` sees the record that is dropped, throws what keeps it, and may be
-   * called several times.
+   * no such container. `allow` is given the record to be dropped, throws the error that forbids
+   * this, and may be called several times.
    */
   async drop(
     account: string,
@@ -219,8 +219,8 @@ export class Containers<R extends Draft, Draft extends ContainerRecord = R> {
   /**
    * Deletes a container and keeps it, in one commit: its name is free, unless names are reserved,
    * and it can be restored for a time (`deletedContainersSweep`). `plan` returns the record to
-   * keep, throws what stands in the way, and may be called several times. False when there is no
-   * such container.
+   * keep, throws the error that forbids the deletion, and may be called several times. False when
+   * there is no such container.
    */
   async keep(
     account: string,

@@ -21,12 +21,12 @@ const servicePropertiesKind = 3;
 const reservedNameKind = 4;
 const deletedKind = 5;
 
-/** Everything of one service, all accounts. */
+/** All entries of one service in all accounts. */
 export function servicePrefix(service: string): Bytes {
   return encodeTuple([service]);
 }
 
-/** Everything of one service that one account has. */
+/** All entries of one service in one account. */
 export function accountPrefix(service: string, account: string): Bytes {
   return encodeTuple([service, account]);
 }

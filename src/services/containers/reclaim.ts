@@ -28,8 +28,8 @@ export interface DroppedContainer {
 /** Frees what a container holds besides its entries, such as extents of blobs. */
 export interface DroppedContent {
   /**
-   * How long after the entry of the dropped list was written the content stays, in microseconds:
-   * somebody may be reading, and writes the entry anew meanwhile.
+   * How long after the entry of the dropped list was written the content stays, in microseconds. A
+   * reader of the content rewrites the entry, which restarts this time.
    */
   readonly graceMicros: number;
   readonly release: NonNullable<SweepContext['release']>;
@@ -75,7 +75,7 @@ export function droppedContainersSweep(
   });
 }
 
-/** The entry as it is now: somebody who reads may have written it anew. */
+/** The present entry: a reader may have rewritten it. */
 function again(store: Store, { entry }: DroppedContainer): Promise<Entry | undefined> {
   return store.get(entry.key);
 }

@@ -15,7 +15,7 @@ export interface SoftDeletion {
 
 /** A soft-deleted container. */
 export interface DeletedContainer<R> {
-  /** As it was, but for what ends with a deletion. */
+  /** The former record, without what ends with a deletion. */
   readonly record: R;
   readonly deleted: SoftDeletion;
 }
@@ -41,8 +41,8 @@ interface DueContainer {
 }
 
 /**
- * Drops the deleted containers of a service whose time is over, all accounts. Their space is freed
- * as that of all dropped ones.
+ * Drops the soft-deleted containers of a service, in all accounts, whose retention is over. Their
+ * space is freed like that of other dropped containers.
  */
 export function deletedContainersSweep(
   store: Store,

@@ -24,7 +24,7 @@ export interface SweepTargets<Target> {
 
 /**
  * Sweeps all targets that may hold garbage, with a bounded number of entries and targets per step.
- * One half of a step goes on with targets that had more garbage than an earlier step allowed, in
+ * One half of a step continues with targets that had more garbage than an earlier step allowed, in
  * turn. The other half continues the round over all targets, so a target with much garbage does not
  * starve the others, and many targets without garbage do not starve it. Steps may run concurrently.
  */

@@ -7,7 +7,7 @@ import { shapedNames } from './shaped-names.js';
 /** The lowest character of a table's name. */
 const lowestCharacter = '0';
 
-/** A page of a query of tables in a given shape. `read` runs the query without a shape. */
+/** A page of a table query in a given shape. `read` runs the query without a shape. */
 export async function shapedTables(
   read: (query: TableQuery) => Promise<TablePage>,
   query: TableQuery,

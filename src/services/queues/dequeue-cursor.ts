@@ -81,7 +81,7 @@ export class DequeueCursor {
 
   /** Up to `count` states of visible messages, oldest first, claimed or not. */
   async peek({ nowMicros, count }: Omit<ClaimOptions, 'passOver'>): Promise<readonly Entry[]> {
-    // Nothing is told of the run: a secondary, which is peeked at alone, may be far behind.
+    // The run is not updated: a secondary, which only serves peeks, may be far behind.
     const range = this.#from(this.#expired.known, nowMicros);
     const found = await this.#read(range, count, ({ value }) =>
       expiryOfState(value) <= nowMicros ? 'skip' : 'take',
@@ -132,8 +132,8 @@ export class DequeueCursor {
   }
 
   /**
-   * Others have a turn after each part of a long run of messages that are passed over. When one of
-   * them moves a message, its last state may be behind the one that was read before.
+   * Yields after each part of a long run of messages that are passed over. When another request
+   * moves a message meanwhile, its new state may come after the one that was read before.
    */
   async #read(
     range: KeyRange,

@@ -221,7 +221,7 @@ for (const engine of engineNames) {
       clock.advanceMicros(60 * second);
       const texts = await fill(service, 5);
       const options = { count: 2, visibilitySeconds: 60 };
-      // A new service knows of no run of expired messages.
+      // A new service has no record of a run of expired messages.
       const searches = [
         async () => textsOf(await other().peekMessages(account, queue, 2)),
         async () => textsOf(await other().getMessages(account, queue, options)),

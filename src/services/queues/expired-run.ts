@@ -33,7 +33,10 @@ export class ExpiredRun {
   #before: Bytes | undefined;
   #untilMs = 0;
   #isBeingChecked = false;
-  /** Changes when a check begins or ends. What a search finds that began before is out of date. */
+  /**
+   * Changes when a check begins or ends. The findings of a search that began before are out of
+   * date.
+   */
   #period = 0;
 
   constructor(keys: MessageKeys, clock: Clock) {
@@ -41,7 +44,7 @@ export class ExpiredRun {
     this.#clock = clock;
   }
 
-  /** Where a search may begin that tells nothing. */
+  /** Where a search may begin that does not update the run. */
   get known(): Bytes | undefined {
     return this.#isDue() ? undefined : this.#before;
   }

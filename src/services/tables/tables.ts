@@ -19,7 +19,7 @@ import { queryTableNames } from './table-query.js';
 import { tableKind } from './table-record.js';
 import type { TableInfo, TablePage, TableQuery } from './types.js';
 
-/** More than there are names for. */
+/** Greater than the number of names of system tables. */
 const systemTablesMax = 100;
 
 /** A table that the server keeps, and the prefix of its entities. */

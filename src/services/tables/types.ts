@@ -65,7 +65,7 @@ export interface EntitySink {
   accepts(bagBytes: number): boolean;
   /**
    * Takes an entity. Its bag is only valid during the call, and may be followed by other bytes.
-   * What was taken is void when the query fails.
+   * Entities that were taken are void when the query fails.
    */
   take(entity: StoredEntity): void;
 }
