@@ -2,14 +2,14 @@ import type { Endpoint } from '../pipeline/endpoint.js';
 import type { Reply } from '../exchange/service.js';
 
 /**
- * Whether a server can serve. `closing`: it ends. `away`: what it stands on, such as a database on
- * another machine, does not answer; it serves again as soon as that does, so a restart is of no
- * use. `moved`: its data are in another place by now. `failed`: the server is ill, and its log says
- * why.
+ * Whether a server can serve. `closing`: it is stopping. `away`: a service that it depends on, such
+ * as a database on another machine, does not answer; the server continues as soon as that service
+ * answers, so a restart does not help. `moved`: its data are in another place by now. `failed`: the
+ * server cannot continue, and its log says why.
  */
 export type Health = 'ok' | 'closing' | 'away' | 'moved' | 'failed';
 
-/** When a server whose database was away may be asked again. */
+/** The seconds after which a client may ask a server again whose database does not answer. */
 const retryAfterSeconds = '1';
 
 /**

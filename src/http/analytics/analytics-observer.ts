@@ -14,17 +14,17 @@ import { isLogged, logRecordsOf } from './log-records.js';
 export interface AnalyticsObserverOptions {
   readonly metrics: RequestMetrics;
   readonly logs: LogWriter;
-  /** The current services: they are asked for at each use. */
+  /** The services, which are read at each use because they may be replaced. */
   readonly services: { readonly properties: ServicePropertiesService };
   readonly clock: Clock;
 }
 
 /**
- * Records whose lines are made together: between requests each line would take twice as long. They
- * keep nothing of their requests alive but texts.
+ * Records whose lines are made together: made one by one between requests, each line would take
+ * twice as long. A waiting record keeps only texts of its request in memory.
  */
 const batchMax = 64;
-/** The same of records with so long heads, which most of a line is of. */
+/** The bytes of the heads of such records. Most of a line comes from the head of its request. */
 const batchHeadBytesMax = 64 * 1024;
 
 /** A record that has no line yet. */
@@ -49,7 +49,7 @@ export class AnalyticsObserver {
   readonly observe: RequestObserver = (record) => {
     const { metrics, services, clock } = this.#options;
     const { service, account, detail } = record;
-    // Without an account, nobody has said what to do; without a detail, there was no request.
+    // Without an account there are no properties that apply; without a detail there was no request.
     if (account === undefined || detail === undefined) return;
     const properties = services.properties.recent(service, account, clock.monotonicMs());
     const { logging } = properties;
@@ -60,7 +60,7 @@ export class AnalyticsObserver {
     if (logging[request.type] && isLogged(request)) this.#log(request, logging);
   };
 
-  /** Hands over the lines of all requests so far. */
+  /** Passes the lines of all requests so far to the writer. */
   flush(): void {
     const unwritten = this.#unwritten;
     this.#unwritten = [];

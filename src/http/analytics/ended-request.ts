@@ -11,7 +11,7 @@ import {
 } from '../../model/analytics/request-status.js';
 import type { RequestDetail, RequestRecord } from '../exchange/record.js';
 
-/** A request of a known account that has ended, as metrics and logs look at it. */
+/** A request of a known account that has ended, in the form that metrics and logs need. */
 export interface EndedRequest {
   readonly record: RequestRecord;
   readonly account: string;
@@ -48,7 +48,7 @@ interface NamedOperation {
   readonly type: OperationClass;
 }
 
-/** Has all operations but `Unknown`, whose class depends on more than its name. */
+/** All operations except `Unknown`, whose class depends on more than its name. */
 const namedOperations = new Map<string, NamedOperation>();
 
 function namedOperation({ operation, method }: RequestRecord): NamedOperation {
@@ -60,15 +60,18 @@ function namedOperation({ operation, method }: RequestRecord): NamedOperation {
   return named;
 }
 
-/** What became of a request, for metrics and logs (blob-service §21.5). */
+/** The outcome of a request, for metrics and logs (blob-service §21.5). */
 function outcomeOfRecord(record: RequestRecord, detail: RequestDetail): RequestOutcome {
   const { status, errorCode, aborted } = record;
-  // Only a time limit that has passed asks whose it was.
+  // Only a request that timed out needs to know whether the client had set the limit.
   const hasOwnTimeout = errorCode === 'OperationTimedOut' && detail.hasOwnTimeout;
   return outcomeOf({ status, errorCode, aborted, hasOwnTimeout });
 }
 
-/** The caller by the credential that came: one that is not valid makes nobody anonymous. */
+/**
+ * The kind of caller by the credential that was sent. A caller with an invalid credential is not
+ * anonymous.
+ */
 function callerKindOf({ credential }: RequestDetail): CallerKind {
   switch (credential) {
     case 'none':

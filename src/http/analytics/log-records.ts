@@ -8,8 +8,8 @@ import type { EndedRequest } from './ended-request.js';
 const errorCodesSince = '2017-04-17';
 
 /**
- * Whether requests like this one are logged: failed ones of nobody are not, except for failures of
- * the server, and GET answered with 304 (blob-service §21.1).
+ * Whether requests like this one are logged. Failed anonymous requests are not, except for failures
+ * of the server, and for GET answered with 304 (blob-service §21.1).
  */
 export function isLogged({ record, caller, outcome }: EndedRequest): boolean {
   if (caller !== 'anonymous') return true;
@@ -24,7 +24,7 @@ export function isLogged({ record, caller, outcome }: EndedRequest): boolean {
   }
 }
 
-/** The records of a request, in order: one, but three of a copy (blob-service §21.6). */
+/** The log records of a request, in order: three for a copy, otherwise one (blob-service §21.6). */
 export function logRecordsOf(request: EndedRequest, version: LogVersion): readonly LogRecord[] {
   const first = logRecordOf(request, version);
   if (first.operation !== 'CopyBlob') return [first];
@@ -82,7 +82,7 @@ function logRecordOf(request: EndedRequest, version: LogVersion): LogRecord {
   };
 }
 
-/** The error code of what the client did wrong, or the outcome with the prefix of the caller. */
+/** The error code of a client error, or the outcome with the prefix of the caller. */
 function requestStatus(
   { record, detail, outcome, caller }: EndedRequest,
   version: LogVersion,

@@ -3,8 +3,8 @@ import { accountEncryptionScope } from './container.js';
 import type { BlobRequest } from './request.js';
 
 /**
- * Headers of features that this server does not have, and what to do instead. To ignore one would
- * store something else than the client means.
+ * Headers of features that this server does not have, and what clients can do instead. If the
+ * server ignored one, it would store something else than the client asks for.
  */
 const absentHeaders = Object.entries({
   'x-ms-encryption-key': 'There are no keys of clients: encrypt before you write.',
@@ -13,7 +13,7 @@ const absentHeaders = Object.entries({
   'x-ms-expiry-time': 'Blobs do not expire: leave it out, and delete the blob.',
 });
 
-/** Values that mean what this server does anyway. */
+/** Values that ask for the behaviour that this server has anyway. */
 const asksForNothing: ReadonlySet<string> = new Set(['', 'false', accountEncryptionScope]);
 
 /** Refuses a request that asks for one of them. Throws `NotImplemented`. */

@@ -5,10 +5,12 @@ import { routeTo } from '../operations/route.js';
 import type { BlobRoute } from './blob-route.js';
 import type { BlobOperation } from './request.js';
 
-/** More than the longest query and its serialisations. */
+/** Greater than the longest query with its serialisations. */
 const bodyBytesMax = 1024 * 1024;
 
-/** An operation that every caller who has the permission for it is refused, with what to do. */
+/**
+ * An operation that is refused even to callers with the permission. The error tells an alternative.
+ */
 function absent(access: GrantedAccess, message: string): BlobOperation<never, never> {
   const refuse = () => {
     throw new StorageError('NotImplemented', { message });
@@ -31,7 +33,7 @@ const query = { ...ofBlob, comp: 'query', since: '2019-12-12' } as const;
 
 /**
  * Operations of the protocol that this server does not have (blob-service §1.2). Each answers
- * `NotImplemented` to callers who may use it, so that none takes it for done.
+ * `NotImplemented` to callers with the permission, so that no client assumes success.
  */
 export const absentRoutes: readonly BlobRoute[] = [
   routeTo('QueryBlobContents', { methods: ['POST'], ...query }, queryContents),

@@ -26,7 +26,7 @@ import { setBlobTier } from './set-blob-tier.js';
 
 /** The longest body of a batch (blob-service §18). */
 const bodyBytesMax = 4 * 1024 * 1024;
-/** Requests of a batch that are at work at the same time. */
+/** Requests of a batch that are processed at the same time. */
 const subrequestsAtOnceMax = 8;
 
 type Kind = BlobSubrequest['kind'];
@@ -113,9 +113,9 @@ function loadOf({ target }: BlobSubrequest, exchange: Exchange): readonly Partit
 }
 
 /**
- * Answers requests of one batch. Others may be done already when the store fails one of them, so
- * the failure is that of this one, and of those that have not begun: they would fail alike. An
- * error that nobody expected is that of its request alone.
+ * Answers the requests of one batch. When the store fails one of them, others may be complete
+ * already. So this request and those that have not begun get the failure, because the store would
+ * fail them as well. An unexpected error only fails its own request.
  */
 class PartAnswers {
   readonly #outer: BlobRequest;

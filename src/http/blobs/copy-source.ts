@@ -179,8 +179,7 @@ async function openSource(
 }
 
 /**
- * Asks for a source that another server keeps, as long as the client is there. Throws as
- * `openForeign`.
+ * Requests a source from another server, and stops when the client leaves. Throws as `openForeign`.
  */
 export function openOther(
   request: BlobRequest,

@@ -182,7 +182,7 @@ async function document(
 }
 
 /**
- * The source of a copy that goes on after the request was answered. Every read fails when the
+ * The source of a copy that continues after the request was answered. Every read fails when the
  * source has changed, and continues after a connection has ended early.
  */
 export function laterSource(

@@ -23,7 +23,10 @@ const giving: ReadonlySet<AnyOperation> = new Set<AnyOperation>([
   setLegalHold,
 ]);
 
-/** Refuses a policy or a legal hold where nothing would come of it (blob-service §15.5). */
+/**
+ * Refuses a policy or a legal hold in a request whose operation would ignore it (blob-service
+ * §15.5).
+ */
 export function refuseImmutability(operation: AnyOperation, { header }: BlobRequest): void {
   if (giving.has(operation)) return;
   const given = givenImmutability(header);

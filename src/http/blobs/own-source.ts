@@ -43,9 +43,9 @@ type SourceCredential = Pick<InnerRequest, 'target' | 'headers' | 'address'>;
 const never = -1;
 
 /**
- * What a URL addresses on this server; undefined for one of another server. An address of the
- * server that has no account is `CannotVerifyCopySource` with 404. Throws `InvalidHeaderValue` when
- * no URL can have the `Host` of the request.
+ * The resource that a URL addresses on this server; undefined for one of another server. An address
+ * of the server that has no account is `CannotVerifyCopySource` with 404. Throws
+ * `InvalidHeaderValue` when no URL can have the `Host` of the request.
  */
 export function ownAddress(source: CopySource, exchange: Exchange): Address | undefined {
   const { base } = exchange;

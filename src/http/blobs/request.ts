@@ -19,7 +19,7 @@ import { accountName, type ServiceBackend, type ServiceRequest } from '../operat
 export interface BlobBackend extends ServiceBackend {
   readonly blobs: BlobService;
   readonly randomness: Randomness;
-  /** Asks other servers for what is copied from them. Undefined: nobody is asked. */
+  /** The client for copies from other servers. Undefined: no other server is asked. */
   readonly sources: SourceClient | undefined;
   /** Bytes of one block that clients may send. */
   readonly blockBytesMax: number;
@@ -66,7 +66,7 @@ export class BlobRequest implements ServiceRequest<BlobBackend> {
 
   /**
    * A parameter that names what the request is about. Throws `InvalidQueryParameterValue` when it
-   * is sent twice: nobody knows which was meant.
+   * is sent twice, because the intended value is unknown.
    */
   named(name: string): string | undefined {
     const value = this.query.get(name);

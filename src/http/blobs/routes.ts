@@ -81,7 +81,7 @@ function clearsPages({ header }: RoutedBlobRequest): boolean {
   return header('x-ms-page-write')?.toLowerCase() === 'clear';
 }
 
-/** The type of blob tells Put Blob From URL from a copy. */
+/** The type of blob distinguishes Put Blob From URL from a copy. */
 function copies(request: RoutedBlobRequest): boolean {
   return hasCopySource(request) && request.header('x-ms-blob-type') === undefined;
 }
@@ -90,7 +90,7 @@ function copiesAtOnce(request: RoutedBlobRequest): boolean {
   return copies(request) && request.header('x-ms-requires-sync')?.toLowerCase() === 'true';
 }
 
-/** A blob of another type than the usual one is made. */
+/** Whether a request makes a blob of this type, which is not the default one. */
 function hasType(type: string) {
   return ({ header }: RoutedBlobRequest) => header('x-ms-blob-type')?.toLowerCase() === type;
 }
@@ -171,7 +171,7 @@ export const blobRoutes: readonly BlobRoute[] = [
   routeTo('FindBlobsByTags', { methods: ['GET'], ...inContainer }, findBlobsInContainer),
   routeTo('BlobBatch', { ...batchOf, resource: 'service' }, blobBatch),
   routeTo('BlobBatch', { ...container, ...batchOf }, blobBatch),
-  // Clients of an account that stands in the path take it for a container.
+  // Clients that have the account in the path treat it as a container.
   routeTo('BlobBatch', { ...container, ...batchOf, resource: 'service' }, blobBatch),
   routeTo('SetBlobTier', { methods: ['PUT'], ...tier }, setBlobTier),
   routeTo('SetBlobImmutabilityPolicy', { methods: ['PUT'], ...policy }, setImmutabilityPolicy),

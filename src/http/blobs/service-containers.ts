@@ -5,8 +5,8 @@ import type { BlobRoute } from './blob-route.js';
 import type { BlobRequest } from './request.js';
 
 /**
- * The route of a request, which is refused when it would write into a container that the service
- * keeps itself: of `$logs`, the owner may read and delete blobs (blob-service §5.1). The caller is
+ * The route of a request. A request that would write into a container of the service itself is
+ * refused; in `$logs`, the owner may only read and delete blobs (blob-service §5.1). The caller is
  * authorised first.
  */
 export function withoutServiceWrites(

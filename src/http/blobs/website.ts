@@ -30,7 +30,7 @@ export class WebsiteRequest implements AddressedRequest {
   readonly container = websiteContainer;
   readonly backend: BlobBackend;
   readonly exchange: Exchange;
-  /** The path that was asked for: which blob answers, nobody knows yet. Absent: the root. */
+  /** The requested path: the blob that will be sent is not known yet. Absent: the root. */
   readonly partitionKey: string | undefined;
 
   constructor(backend: BlobBackend, exchange: Exchange) {
@@ -143,7 +143,7 @@ async function* nothing(): AsyncGenerator<Buffer> {
   // The answer to HEAD.
 }
 
-/** The blobs that a path may mean, the first that is there. */
+/** The blobs that a path may mean. The first one that exists is sent. */
 function documentsOf(
   path: string,
   { indexDocument, defaultIndexDocumentPath }: StaticWebsite,

@@ -22,7 +22,7 @@ export const createBlobAccess: GrantedAccess = {
 };
 
 /**
- * The metadata, tags and tier that a request gives a blob, and what keeps it from now on. Throws as
+ * The metadata, the tags, the tier and the immutability that a request gives a blob. Throws as
  * `tagsOf` and `immutabilityHeaders`, and `InvalidHeaderValue`.
  */
 export function describedBy(

@@ -2,7 +2,7 @@ import { isAbsolute } from 'node:path';
 import { ControlError, type ControlReply } from './reply.js';
 import { membersOf, ok, type ControlRequest, type ControlRoute } from './route.js';
 
-/** Where all data are to move: a directory, or a database with a directory for large blobs. */
+/** The target of a migration: a directory, or a database with a directory for large blobs. */
 export interface MigrationGoal {
   /** Absolute. */
   readonly location: string;
@@ -10,7 +10,7 @@ export interface MigrationGoal {
   readonly postgresSchema?: string;
 }
 
-/** How a migration goes on, or how the last one ended. */
+/** The progress of a migration, or the outcome of the last one. */
 export interface MigrationInfo {
   /** `done`: the target has the data, and this server answers requests with 503. */
   readonly state: 'running' | 'done' | 'cancelled' | 'failed';
@@ -20,24 +20,27 @@ export interface MigrationInfo {
   /** Bytes that the phase has gone through. */
   readonly done: number;
   readonly total?: number;
-  /** Why it failed, or what did not work for now. */
+  /** Why the migration failed, or a temporary problem. */
   readonly problem?: string;
   /** How long writes waited in the end, in milliseconds. */
   readonly pauseMs?: number;
 }
 
-/** What was asked is refused, and nothing was changed. The message says what to do. */
+/** A refused request, which has changed nothing. The message says what to do. */
 export class MigrationRefusal extends Error {
   override readonly name = 'MigrationRefusal';
 }
 
 /** Moves all data of a server to another place while it serves. */
 export interface MigrationControl {
-  /** Finds the one to the same target that runs. Throws `MigrationRefusal`. */
+  /** Returns the running migration when it has the same target. Throws `MigrationRefusal`. */
   begin(goal: MigrationGoal): Promise<MigrationInfo>;
   /** Undefined: none was begun since the server was started. */
   readonly info: MigrationInfo | undefined;
-  /** False: it has gone too far, is over, or there is none. Resolves when it has ended. */
+  /**
+   * False when the migration can no longer be cancelled, has ended, or does not exist. Resolves
+   * when it has ended.
+   */
   cancel(): Promise<boolean>;
 }
 

@@ -4,7 +4,7 @@ import type { ServerResponse } from 'node:http';
 export interface ControlReply {
   readonly status: number;
   readonly body: unknown;
-  /** The type of a body that is a text and is sent unchanged. */
+  /** The media type of a text body, which is sent unchanged. Absent: the body is sent as JSON. */
   readonly contentType?: string;
   readonly headers?: Readonly<Record<string, string>>;
 }

@@ -19,7 +19,7 @@ const bodyBytesMax = 1024 * 1024;
 /** The nesting limit of JSON: deeper than any rule, and safe for recursive checks. */
 const depthMax = 64;
 /**
- * Each may bring a body of `bodyBytesMax`. A silent one ends with the timeouts below, so nobody
+ * Each may bring a body of `bodyBytesMax`. A silent one ends with the timeouts below, so no client
  * keeps others out for long.
  */
 const controlConnectionsMax = 100;

@@ -12,7 +12,10 @@ export type ProtectedAccess = OwnerAccess | GrantedAccess | EachAccess | Credent
 export interface OwnerAccess {
   readonly kind: 'owner';
   readonly byRole?: GrantedAccess;
-  /** Tokens learn that they cannot use it; absent: they find nothing. */
+  /**
+   * Bearers of tokens are told that they cannot use the operation. Absent: the resource is not
+   * found.
+   */
   readonly tellsTokens?: true;
 }
 

@@ -93,7 +93,7 @@ function scopeOf(input: FaultRuleInput, { path, operations }: ParseRuleContext):
   };
 }
 
-/** The containers and their service that a rule names. */
+/** The containers that a rule names, and their service. */
 function containersOf(
   input: FaultRuleInput,
   path: string,

@@ -42,7 +42,9 @@ export function readClaims(payload: JWTPayload): TokenClaims {
   };
 }
 
-/** A claim with a list of texts, or one text; a text of scopes is split at spaces. */
+/**
+ * The texts of a claim, which is a list of texts or one text. A text of scopes is split at spaces.
+ */
 function namesOf(claim: 'aud' | 'roles' | 'scp', value: unknown): readonly string[] {
   if (value === undefined) return [];
   const names = typeof value === 'string' ? split(claim, value) : value;

@@ -54,7 +54,7 @@ function markedReply(document: Buffer): Reply {
 export function storageErrorReply(error: StorageError, exchange: Exchange): Reply {
   const { status, reason, headers, body } = renderStorageXmlError(error, exchange);
   if (status === 304) {
-    // Headers of a document would be taken for those of what the client has (blob-service §3.4).
+    // The client would apply headers of a document to its cached copy (blob-service §3.4).
     const others = headers.filter(([name]) => name !== 'Content-Type');
     const { modifiedMicros } = error;
     const state = modifiedMicros === undefined ? [] : modifiedHeaders(modifiedMicros);

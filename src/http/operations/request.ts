@@ -9,7 +9,10 @@ import type { Exchange } from '../exchange/exchange.js';
 export interface ServiceBackend {
   readonly properties: ServicePropertiesService;
   readonly clock: Clock;
-  /** How far what is read is behind the primary. Absent: it is the primary, or is never behind. */
+  /**
+   * How far the data of a secondary lag behind the primary. Absent: the data are those of the
+   * primary, or never lag.
+   */
   readonly synchrony?: (() => Promise<ServiceStats>) | undefined;
 }
 

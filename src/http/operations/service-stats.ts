@@ -8,8 +8,8 @@ import type { ServiceRequest } from './request.js';
 
 /**
  * `GET /?restype=service&comp=stats` (queue-service §6.3, table-service §3.16). The secondary
- * endpoint is live and up to date where it reads the same store; standbys say how far they are. The
- * primary refuses the request and names the secondary.
+ * endpoint is live and up to date where it reads the same store; a standby reports how far it has
+ * replicated. The primary refuses the request and names the secondary.
  */
 export const getServiceStats: Operation<ServiceRequest, void, ServiceStats> = {
   access: serviceAccess('read'),

@@ -16,7 +16,7 @@ export interface AddressSharesOptions {
 /**
  * Limits the connections of each client address on a port. When the port or the process is full, an
  * address with fewer connections than the largest holder of a port takes over that holder's oldest
- * idle connection; so nobody can lock others out by holding connections open.
+ * idle connection; so no client can lock others out by holding connections open.
  */
 export class AddressShares implements FreeingPort {
   readonly #options: AddressSharesOptions;

@@ -129,7 +129,7 @@ function addressed(exchange: Exchange, { service, signatures }: SasContext): Sig
 
 /**
  * A signature made with a user delegation key (queue-service §4.5, blob-service §4.5). It allows no
- * more than the bearer of the token was allowed who got the key.
+ * more than the token allowed with which the key was requested.
  */
 function delegatedCaller(
   sas: UserDelegationSas,

@@ -173,7 +173,10 @@ function executedVersion({ version }: Sas, exchange: Exchange, versions: ApiVers
   return versions.admit(exchange.queryOptionsByLowerName.get('api-version') ?? version);
 }
 
-/** Reads the store only where containers can be public. Throws when nothing is. */
+/**
+ * Reads the store only where containers can be public. Throws when nothing of the resource is
+ * public.
+ */
 function anonymousCaller(
   exchange: Exchange,
   account: string,
@@ -185,7 +188,7 @@ function anonymousCaller(
     throw withoutCredential(exchange, context);
   }
   return signatures.publicLevel(account, address.container).then((publicLevel) => {
-    // Made when it is needed: most that is asked for is public.
+    // Made only when it is needed: most anonymous requests are for public blobs.
     const refusal = () => withoutCredential(exchange, context);
     if (publicLevel === undefined) throw refusal();
     return { kind: 'anonymous', publicLevel, refusal };
@@ -194,7 +197,7 @@ function anonymousCaller(
 
 /**
  * The answer to a request that needs a credential and has none. Where containers can be public, old
- * clients are told that what they want to read is not there (blob-service §4.6).
+ * clients are told that the resource does not exist (blob-service §4.6).
  */
 function withoutCredential(
   { version, isVersionChosen, method }: Exchange,

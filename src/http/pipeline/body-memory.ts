@@ -1,20 +1,20 @@
-/** A body that is too long for a buffer of one size has more than half of the next. */
+/** Each size is at most twice the one before, so a body fills more than half of its buffer. */
 const sizes = [128 * 1024, 256 * 1024] as const;
 
-/** Shorter bodies are cheap to make room for. */
+/** Allocating memory for shorter bodies is cheap. */
 const shortestBytes = 64 * 1024;
 
 /** Buffers of each size that wait for a body. */
 const waitingBuffers = 8;
 
 /**
- * Lends buffers to bodies, one after another. New memory outside of the heap counts against a
- * budget of V8, which collects the whole heap when it is used up: of a load of transactions that is
- * a fifth of the processor time.
+ * Lends buffers to bodies, one after another. V8 collects the whole heap whenever new memory
+ * outside of the heap exceeds a budget. Under a load of transactions, these collections took a
+ * fifth of the processor time.
  */
 class BodyMemory {
   readonly #waiting = new Map<number, ArrayBuffer[]>(sizes.map((size) => [size, []]));
-  /** A buffer that nobody takes back is left to garbage collection. */
+  /** The lent buffers. One that is never taken back is freed by garbage collection. */
   readonly #lent = new WeakSet<ArrayBufferLike>();
 
   /** The size of the buffer for a body of `bytes` bytes; undefined when no size fits. */
@@ -22,7 +22,7 @@ class BodyMemory {
     return bytes <= shortestBytes ? undefined : sizes.find((size) => bytes <= size);
   }
 
-  /** A buffer of a size that `sizeFor` has named. It holds what a body before has left in it. */
+  /** A buffer of a size that `sizeFor` has named. It still holds bytes of a former body. */
   lend(size: number): ArrayBuffer {
     const buffer = this.#waiting.get(size)?.pop() ?? new ArrayBuffer(size);
     this.#lent.add(buffer);

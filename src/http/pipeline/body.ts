@@ -44,7 +44,7 @@ export function readBody(
   });
 }
 
-/** The error for those who wait for a body when its client has left. */
+/** The error for waiting readers of a body when its client has left. */
 export function gone(): AbortedError {
   return new AbortedError('the client closed the connection');
 }

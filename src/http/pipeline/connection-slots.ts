@@ -1,4 +1,4 @@
-/** A port of a process, which can do without an idle connection. */
+/** A port of a process, which can close idle connections to free slots. */
 export interface FreeingPort {
   /** Closes the oldest idle connection of an address. Returns false when it has none. */
   freeOf(address: string): boolean;

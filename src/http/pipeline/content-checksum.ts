@@ -30,7 +30,7 @@ export class BodyChecksum {
 }
 
 /**
- * What `Content-MD5` or `x-ms-content-crc64` claims; undefined when both are absent. Throws
+ * The checksum in `Content-MD5` or `x-ms-content-crc64`; undefined when both are absent. Throws
  * `InvalidMd5`, `InvalidHeaderValue`, `BothCrc64AndMd5HeaderPresent`.
  */
 export function claimedBy(exchange: Pick<Exchange, 'header'>): BodyChecksum | undefined {

@@ -122,7 +122,7 @@ describe('the memory that bodies and answers share', () => {
     memory.release(atWork);
     memory.release(small);
     assert.equal(memory.bytes, 0);
-    // An exchange that nobody shares the memory with may exceed the bound.
+    // An exchange that has all of the memory for itself may exceed the bound.
     memory.ensureFree(newcomer, 2 * mebibyte, mebibyte);
   });
 

@@ -3,7 +3,7 @@ import { Writable } from 'node:stream';
 import { describe, it } from 'node:test';
 import { writeOnePieceAtOnce } from './one-piece-writes.js';
 
-/** What a stream is told to write, of what is written to it in one go. */
+/** The writes of a stream when these pieces are written to it in one turn. */
 async function written(pieces: readonly string[]): Promise<(string | string[])[]> {
   const calls: (string | string[])[] = [];
   const stream = new Writable({

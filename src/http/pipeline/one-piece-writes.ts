@@ -1,10 +1,12 @@
 import type { Writable } from 'node:stream';
 
 /**
- * Makes a connection write a single piece by the call for one. Node puts an empty text behind each
- * answer with a body, and hands both to the call for several, which takes longer.
+ * Makes a connection write a single piece by the system call for one piece. Node appends an empty
+ * text to each answer with a body, and passes both to the call for several pieces, which takes
+ * longer.
  *
- * `_write` and `_writev` are how streams of node are implemented, and what a stream may replace.
+ * `_write` and `_writev` are the documented methods by which streams of node are implemented, so a
+ * stream may replace them.
  */
 export function writeOnePieceAtOnce(socket: Writable): void {
   // oxlint-disable no-underscore-dangle -- the names that streams of node give them

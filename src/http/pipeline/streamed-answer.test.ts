@@ -51,14 +51,14 @@ async function recorded({ records }: EchoServer, count = 1): Promise<void> {
   while (records.length < count) await turns(1);
 }
 
-/** What comes of an answer until its connection closes. */
+/** The bytes of an answer that arrive until its connection closes. */
 async function cut(harness: EchoServer): Promise<string> {
   using connection = new RawConnection(harness.port);
   connection.write(get);
   return (await connection.readToEnd()).toString('latin1');
 }
 
-/** So many pieces, without an end if `count` is infinite. */
+/** An answer of `count` pieces, without an end if `count` is infinite. */
 function endless(piece: Buffer): ReplyStream & { asked: number; closed: number } {
   const stream = {
     bytes: undefined,

@@ -145,7 +145,8 @@ export class StreamedBody implements BodyStream {
 
   /** Why no further piece comes. */
   #failureNow(): Error | undefined {
-    // Most bodies are stopped behind their end, where nobody asks: an error takes long to make.
+    // Most bodies are stopped after their end, when no reader needs the error, which is costly to
+    // make.
     if (this.#isStopped) this.#failure ??= new AbortedError('the request has been answered');
     return this.#failure;
   }

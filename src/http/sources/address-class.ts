@@ -2,8 +2,8 @@ import { BlockList, isIP, isIPv4 } from 'node:net';
 
 /**
  * The class of an IP address. `public`: a machine of the internet. `private`: this machine, its
- * networks and its link. `never`: no machine to which a request is sent, such as a group, or an
- * address that stands for one of another kind.
+ * networks and its link. `never`: not the address of a single machine, such as a multicast group,
+ * or an address that embeds one of another kind.
  */
 export type AddressClass = 'public' | 'private' | 'never';
 
@@ -36,10 +36,13 @@ const privateNetworks6: readonly Network[] = [
   ['fe80::', 10],
 ];
 
-/** The networks that machines have addresses in; all others mean something else. */
+/** The networks from which machines get addresses; all others have another meaning. */
 const machines6: readonly Network[] = [['2000::', 3]];
 
-/** Among them: tunnels, which carry an address of the other family, and examples. */
+/**
+ * Networks among them without machines: tunnels, which carry an address of the other family, and
+ * examples.
+ */
 const specialNetworks6: readonly Network[] = [
   ['2001::', 23],
   ['2001:db8::', 32],

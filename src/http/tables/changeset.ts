@@ -36,7 +36,7 @@ export class ChangeReader {
   }
 
   read(part: BatchOperation): Change {
-    // Most operations say before their bodies just what the last one did.
+    // Most operations have the same head as the one before, so its parsed form is reused.
     if (part.head !== this.#last?.head) this.#last = readHead(part, this.#outer);
     const { request, parseBody } = this.#last;
     const input = parsed(() => parseBody(part), request);

@@ -21,8 +21,8 @@ export class TokenBucket {
   }
 
   /**
-   * Milliseconds until `tokens` tokens are free if nobody takes any; 0 when they are. A request for
-   * more than the capacity waits for a full bucket.
+   * Milliseconds until `tokens` tokens are free if none are taken meanwhile; 0 when they are. A
+   * request for more than the capacity waits for a full bucket.
    */
   waitMs(tokens: number, nowMs: number): number {
     this.#refill(nowMs);
