@@ -23,7 +23,6 @@ const isPlain = asciiSet(/[\w.:\-[\]]/);
 /** Printable, and no quote and no markup. */
 const isHarmless = asciiSet(/[ !#-%'-;=?-~]/);
 
-// The control characters are what is looked for.
 // oxlint-disable-next-line no-control-regex -- matches what must not stand in a line
 const encodedInQuotes = /[&"<>\u0000-\u001f\u007f]/g;
 
@@ -35,8 +34,8 @@ const named: Readonly<Record<string, string>> = {
 };
 
 /**
- * Lines of fields as bytes (blob-service §21.3). A text of so many parts is made twice as fast as
- * bytes at once than as a string that is then encoded.
+ * Lines of fields as bytes (blob-service §21.3). Writing the many parts as bytes at once takes half
+ * the time of building a string and encoding it.
  */
 export class LineBytes {
   #bytes = Buffer.allocUnsafeSlow(firstBytes);
@@ -154,7 +153,7 @@ export class LineBytes {
     this.#at = end < 0 ? this.#write(encoded(value)) : end;
   }
 
-  /** Returns where the text ends, and -1 for one that has others than these characters. */
+  /** Returns where the text ends, or -1 when it has characters outside of this set. */
   #copy(text: string, set: Uint8Array, start: number): number {
     const bytes = this.#bytes;
     for (let index = 0; index < text.length; index += 1) {

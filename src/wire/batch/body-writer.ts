@@ -6,8 +6,7 @@ const shortLength = 24;
 
 /**
  * Builds one body after another, `begin` to `finish`, from headers, which are Latin-1 text, and
- * from bytes. What is written is copied at once: parts can be made of a few texts that stay the
- * same.
+ * from bytes. Written texts and bytes are copied at once, so the caller may reuse them.
  */
 export class BodyWriter {
   #buffer = Buffer.allocUnsafeSlow(keptBytes);

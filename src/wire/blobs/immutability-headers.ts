@@ -18,7 +18,7 @@ const holdHeader = 'x-ms-legal-hold';
 const policyDaysMax = 146_000;
 const msPerDay = 24 * 60 * 60 * 1000;
 
-/** Values by which a write asks for nothing. */
+/** Values that request no immutability. */
 const asksForNothing: ReadonlySet<string> = new Set(['', 'false']);
 
 /**
@@ -109,7 +109,7 @@ export function answeredHold(hasLegalHold: boolean): string[] {
   return [holdHeader, String(hasLegalHold)];
 }
 
-/** The headers of an answer that tell what keeps a blob. */
+/** The headers of an answer about the immutability of a blob. */
 export function answeredImmutability({ policy, hasLegalHold }: Immutability): string[] {
   return [
     ...(policy === undefined ? [] : answeredPolicy(policy)),

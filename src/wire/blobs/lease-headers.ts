@@ -34,7 +34,7 @@ export function leaseIdOf(header: HeaderLookup, name = idHeader): string | undef
   return groups.slice(1).join('-');
 }
 
-/** The action that a request names, in lower case, or what it wrote instead of one. */
+/** The action that a request names, in lower case; an unknown text is returned as it is. */
 export function leaseActionName(header: HeaderLookup): string | undefined {
   return header(actionHeader)?.toLowerCase();
 }

@@ -70,7 +70,7 @@ export function parseFindMarker(text: string | undefined): MarkedResult | undefi
   return place;
 }
 
-/** Every code unit is kept, those that are no whole character as well. */
+/** Keeps every code unit, including lone surrogates. */
 function encoded(text: string): string {
   return Buffer.from(text, 'utf16le').toString('base64url');
 }

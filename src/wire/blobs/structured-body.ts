@@ -67,8 +67,8 @@ const partBytes: Readonly<Record<Exclude<Part, 'content' | 'end'>, number>> = {
 };
 
 /**
- * Takes a structured body in pieces of any length and gives its content. Whoever stores that must
- * drop it when a call throws: `InvalidInput` for another structure, `Crc64Mismatch`.
+ * Takes a structured body in pieces of any length and gives its content. The caller must discard
+ * the stored content when a call throws: `InvalidInput` for another structure, `Crc64Mismatch`.
  */
 export class StructuredReader {
   readonly #contentBytes: number;
@@ -90,7 +90,7 @@ export class StructuredReader {
     this.#whole = whole;
   }
 
-  /** The parts of the content that a piece has: views of it. */
+  /** The parts of the content in a piece, as views of it. */
   *take(piece: Buffer): Generator<Buffer> {
     let at = 0;
     while (at < piece.length) {
@@ -220,7 +220,7 @@ export class StructuredWriter {
     return header;
   }
 
-  /** A piece of the content, as views of it, and what stands around them. */
+  /** A piece of the content, as views of it, with the framing around them. */
   *add(piece: Buffer): Generator<Buffer> {
     for (let at = 0; at < piece.length;) {
       if (this.#segmentLeft === 0) yield this.#beginSegment();

@@ -156,7 +156,7 @@ class Tokens {
     this.#next = this.#read();
   }
 
-  /** The next token and goes on, if it is of this kind. */
+  /** Consumes the next token and returns it, if it is of this kind. */
   take<Kind extends Token['kind']>(kind: Kind): Extract<Token, { kind: Kind }> | undefined {
     const token = this.#next;
     if (token?.kind !== kind) return undefined;
@@ -164,7 +164,7 @@ class Tokens {
     return token as Extract<Token, { kind: Kind }>;
   }
 
-  /** Whether the next token is this word, and goes on if so. */
+  /** Consumes the next token if it is this word. Returns whether it was. */
   keyword(word: 'and' | 'or'): boolean {
     const token = this.#next;
     if (token?.kind !== 'name' || token.isQuoted || token.text.toLowerCase() !== word) return false;

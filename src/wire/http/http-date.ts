@@ -29,7 +29,7 @@ export function httpDate(micros: number): string {
  * date. The day of the week is not checked against the date.
  */
 export function parseHttpDate(text: string): number | undefined {
-  // No date is longer, and no long text is worth to be cached.
+  // No date is longer, and long texts must not fill the cache.
   if (text.length > dateCharacters) return undefined;
   const slot = slotOf(text);
   const last = lastRead[slot];
@@ -40,8 +40,8 @@ export function parseHttpDate(text: string): number | undefined {
 }
 
 /**
- * Requests have the date of the same second again and again, beside others, such as that of what
- * they read.
+ * Requests repeat the date of the same second, besides other dates, such as the modification time
+ * of a resource.
  */
 const lastRead: { readonly text: string; readonly time: number | undefined }[] = [];
 

@@ -21,8 +21,8 @@ import type { EntityBody } from './json-reader.js';
 import { MemberHeads, type MemberHead } from './member-head.js';
 
 /**
- * The memory for a body and a zero behind it. Longer bodies are rare, and left to others. No binary
- * value in it is over its limit.
+ * The memory for a body and a zero behind it. Longer bodies are rare, and are left to
+ * `parseEntityBody`. No binary value in it is over its limit.
  */
 const sourceBytes = 64 * 1024;
 
@@ -40,8 +40,8 @@ const closingBrace = 0x7d;
  * fraction aside). That is what clients write. Its properties are copied from the body in one
  * piece. The bytes are valid UTF-8.
  *
- * Returns what `parseEntityBody` returns, or undefined for any other body, whether
- * `parseEntityBody` would accept it or not: errors are told by that alone.
+ * Returns what `parseEntityBody` returns, or undefined for any other body, valid or not: only
+ * `parseEntityBody` throws errors.
  */
 export function readCanonicalBody(
   { bytes, start, end }: ByteRange,

@@ -53,7 +53,7 @@ let holder: EntityWriter | undefined;
 /**
  * Writes entities as OData JSON into one buffer that grows by doubling. Every member is written
  * with a comma before it; the comma of the first one becomes the opening brace. The newest writer
- * has the shared buffer; the one before goes on in memory of its own.
+ * has the shared buffer; the one before continues in memory of its own.
  */
 export class EntityWriter {
   readonly #context: RenderContext;

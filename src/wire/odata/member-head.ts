@@ -6,7 +6,7 @@ import { edmTypeOf } from '../edm/literal.js';
 import { readName } from './member-name.js';
 
 /**
- * What stands before the value of a member in a body without white space: `"name":`, with an
+ * The text before the value of a member in a body without white space: `"name":`, with an
  * annotation `"name@odata.type":"type","name":`.
  */
 export interface MemberHead {
@@ -97,7 +97,8 @@ export class MemberHeads {
     const read = readHead(source, start, textEnd);
     if (read === undefined) return undefined;
     if (this.#count === this.#capacity) {
-      // The names of this body that came before are forgotten too: a repeated one would not show.
+      // The names that this body had so far are forgotten too, so that a repeated name would go
+      // unnoticed.
       this.#forget();
       return undefined;
     }
@@ -160,7 +161,7 @@ function bareHead(name: string, length: number): ReadHead {
   return { name, length, role, type: undefined, fragmentOffset: 0, nameBytes, annotationBytes: 0 };
 }
 
-/** An annotation and the name of its member. Keys have none that says anything. */
+/** An annotation and the name of its member. Annotations of keys have no meaning. */
 function annotatedHead(text: string, name: string): ReadHead | undefined {
   const [, typeText = ''] = annotated.exec(text) ?? [];
   const type = edmTypeOf(typeText);

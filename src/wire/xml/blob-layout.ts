@@ -41,7 +41,7 @@ export interface WrittenPages {
 
 export interface PageAnswer {
   readonly pages: readonly WrittenPages[];
-  /** Where the list goes on. */
+  /** Where the list continues. */
   readonly nextMarker: string | undefined;
 }
 

@@ -368,7 +368,7 @@ function commonFields(parameters: Parameters, oldest: string): SasFields {
   };
 }
 
-/** Refuses fields that are there and not signed, since anybody could have put them there. */
+/** Refuses unsigned fields, because any sender could have added them. */
 function checkSigned(
   parameters: Parameters,
   names: readonly string[],
