@@ -1,10 +1,10 @@
 import { serviceNames, services, type ServiceName } from '../services/services.js';
 
-/** What one row of a metrics table is about: an hour or a minute. */
+/** The interval that one row of a metrics table covers. */
 export const metricsIntervals = ['Hour', 'Minute'] as const;
 export type MetricsInterval = (typeof metricsIntervals)[number];
 
-/** The endpoint that was asked. */
+/** The endpoint of the requests. */
 export const metricsLocations = ['Primary', 'Secondary'] as const;
 export type MetricsLocation = (typeof metricsLocations)[number];
 
@@ -19,7 +19,7 @@ export function metricsTableName({ interval, location, service }: MetricsTable):
   return `$Metrics${interval}${location}Transactions${services[service].title}`;
 }
 
-/** What the hours of the primary were called before 2013-08-15. Clients still read it. */
+/** The name of the hour metrics of the primary before 2013-08-15, which clients still read. */
 function formerName({ interval, location, service }: MetricsTable): string | undefined {
   if (interval !== 'Hour' || location !== 'Primary') return undefined;
   return `$MetricsTransactions${services[service].title}`;

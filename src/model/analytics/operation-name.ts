@@ -2,7 +2,9 @@
 export const operationClasses = ['read', 'write', 'delete'] as const;
 export type OperationClass = (typeof operationClasses)[number];
 
-/** Operations that metrics and logs call otherwise than this server does (blob-service §21.6). */
+/**
+ * Operations whose name in metrics and logs differs from that in this server (blob-service §21.6).
+ */
 const analyticsNames: ReadonlyMap<string, string> = new Map([
   ['GetEntity', 'QueryEntity'],
   ['GetTable', 'QueryTable'],
@@ -11,7 +13,7 @@ const analyticsNames: ReadonlyMap<string, string> = new Map([
   ['PreflightTableRequest', 'TablePreflightRequest'],
 ]);
 
-/** An operation by the name that metrics and logs have for it. */
+/** The name of an operation in metrics and logs. */
 export function analyticsName(operation: string): string {
   return analyticsNames.get(operation) ?? operation;
 }
@@ -20,8 +22,8 @@ const reading = /^(?:Get|List|Peek|Query|Find)|PreflightRequest$/;
 const deleting = /^(?:Delete|Clear)/;
 
 /**
- * The class of an operation, by the name that metrics and logs have for it. For `Unknown`, which a
- * request is that names no operation, the method decides.
+ * The class of an operation, by its name in metrics and logs. For `Unknown`, the name for requests
+ * without an operation, the method decides.
  */
 export function operationClass(name: string, method: string): OperationClass {
   if (name === 'Unknown') return classOfMethod(method);

@@ -1,6 +1,6 @@
 import type { ErrorCode } from '../errors/registry.js';
 
-/** What became of a request, as metrics and logs count it (blob-service §21.5). */
+/** The outcomes of requests that metrics and logs count (blob-service §21.5). */
 export const requestOutcomes = [
   'Success',
   'ThrottlingError',
@@ -14,8 +14,8 @@ export const requestOutcomes = [
 export type RequestOutcome = (typeof requestOutcomes)[number];
 
 /**
- * The callers that metrics tell apart. The owner is anybody with a key of the account or a token
- * (blob-service §22.2).
+ * The callers that metrics distinguish. Every caller with a key of the account or a token counts as
+ * the owner (blob-service §22.2).
  */
 export const callerKinds = ['owner', 'anonymous', 'sas'] as const;
 export type CallerKind = (typeof callerKinds)[number];

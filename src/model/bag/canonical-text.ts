@@ -5,7 +5,7 @@ import { isDate } from '../edm/date-time.js';
  * Finds values that stand in bytes just as bags spell them (docs/internals/value-layout.md). Each
  * function takes the offset of a value's first character, behind its quote if it has one, and
  * returns the offset behind the last; -1 for what is no value of the type or has another text in
- * bags. What follows the value is for the caller to look at. Bytes after the end count as zeros.
+ * bags. The caller checks the text after the value. Bytes after the end count as zeros.
  */
 
 const minus = 0x2d;
@@ -127,7 +127,7 @@ export function base64End(bytes: Bytes, start: number): number {
     at += 1;
   }
   const rest = (at - start) % 4;
-  // The last digit has bits that no byte takes: they are zeros.
+  // The unused bits of the last digit are zeros.
   if (rest === 1 || (rest === 2 && last % 16 !== 0) || (rest === 3 && last % 4 !== 0)) return -1;
   const end = rest === 0 ? at : at + 4 - rest;
   for (; at < end; at += 1) if (bytes[at] !== padding) return -1;

@@ -11,10 +11,13 @@ import type { PropertyBag } from '../edm/value.js';
 
 const comma = 0x2c;
 
-/** What is kept of a fragment: its range in the source, tag, bytes of its name and annotation. */
+/**
+ * The numbers stored for a fragment: its range in the source, tag, bytes of its name and
+ * annotation.
+ */
 const fragmentWords = 5;
 
-/** What the name of a property and its annotation take in a fragment. */
+/** The bytes of a property's name and of its annotation in a fragment. */
 export interface FragmentNames {
   /** The name is ASCII: this is its length as well. */
   readonly nameBytes: number;
@@ -48,8 +51,8 @@ export class CopiedBag {
   }
 
   /**
-   * Adds the fragment from `start` to `end`, without its comma. `valueSize`: what the service
-   * charges for its value. There are no more of them than the constructor was told.
+   * Adds the fragment from `start` to `end`, without its comma. `valueSize`: the bytes that the
+   * service charges for its value. At most as many fragments as given to the constructor.
    */
   add(names: FragmentNames, tag: number, start: number, end: number, valueSize: number): void {
     const word = this.#count * fragmentWords;

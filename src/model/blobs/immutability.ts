@@ -1,11 +1,13 @@
 /**
- * A time-based retention of a blob, a snapshot or a version (blob-service §15.5). It outlasts its
- * end: what has it can be deleted then, and still not be changed.
+ * A time-based retention of a blob, a snapshot or a version (blob-service §15.5). When it has
+ * ended, the blob can be deleted but still not be changed.
  */
 export interface ImmutabilityPolicy {
-  /** Until when it keeps others from deleting, in seconds since 1970: it may be centuries. */
+  /**
+   * The end of the protection against deletion, in seconds since 1970; it may be centuries away.
+   */
   readonly untilSeconds: number;
-  /** A locked one can be extended and nothing else; an unlocked one can be changed and deleted. */
+  /** A locked policy can only be extended; an unlocked one can be changed and deleted. */
   readonly mode: PolicyMode;
 }
 
@@ -17,7 +19,7 @@ export interface Immutability {
   readonly hasLegalHold: boolean;
 }
 
-/** Undefined when it would be neither. */
+/** Undefined when there is neither a policy nor a legal hold. */
 export function immutabilityOf(
   policy: ImmutabilityPolicy | undefined,
   hasLegalHold: boolean,

@@ -5,7 +5,7 @@ export type BlobKind = 'block' | 'append' | 'page';
 /** What a request without credentials may read: nothing, blobs, or the list of them as well. */
 export type PublicAccess = 'none' | 'blob' | 'container';
 
-/** The content type of a blob that was given none (blob-service §5.4). */
+/** The content type of a blob whose writer gave none (blob-service §5.4). */
 export const contentTypeDefault = 'application/octet-stream';
 
 /**
@@ -18,7 +18,10 @@ export interface ContentHeaders {
   readonly contentLanguage?: string;
   readonly cacheControl?: string;
   readonly contentDisposition?: string;
-  /** 16 bytes. What a client stored, or computed by Put Blob: never checked afterwards. */
+  /**
+   * 16 bytes. The value that a client stored or that Put Blob computed. It is never checked
+   * afterwards.
+   */
   readonly contentMd5?: Bytes;
 }
 
@@ -32,8 +35,8 @@ export type PremiumTier =
 export type RehydratePriority = 'Standard' | 'High';
 
 /**
- * The tier that a blob was set to (blob-service §15.3). A blob without one shows the default of its
- * account as inferred.
+ * The tier that a request gave a blob (blob-service §15.3). A blob without one shows the default of
+ * its account as inferred.
  */
 export interface BlobTier {
   readonly tier: AccessTier;

@@ -3,8 +3,8 @@ import { StorageError, type ErrorDetail } from './storage-error.js';
 // Errors of blobs whose status or whose extra elements depend on the case (blob-service §3.4).
 
 /**
- * A read whose result the client has already: 304 (blob-service §9.2). `modifiedMicros`: when what
- * it has was last modified, microseconds since 1970.
+ * A read whose result the client has already: 304 (blob-service §9.2). `modifiedMicros`: when that
+ * result was last modified, in microseconds since 1970.
  */
 export function notModified(modifiedMicros: number): StorageError {
   return new StorageError('ConditionNotMet', { status: 304, modifiedMicros });
@@ -35,7 +35,7 @@ export function crc64Mismatch(claimed: string, actual: string): StorageError {
   });
 }
 
-/** What the source of a copy answered instead of its content. */
+/** The answer of the source of a copy when it sends no content. */
 export interface CopySourceFailure {
   readonly status: number;
   readonly code?: string | undefined;
@@ -43,8 +43,8 @@ export interface CopySourceFailure {
 }
 
 /**
- * The source of a copy cannot be read. `failure`: what it answered, whose status the error has;
- * undefined when there was no answer, which is 500 (blob-service §17.1, §20.1).
+ * The source of a copy cannot be read. `failure`: its answer, whose status the error gets;
+ * undefined when there was no answer, which gives status 500 (blob-service §17.1, §20.1).
  */
 export function cannotVerifyCopySource(failure?: CopySourceFailure, cause?: unknown): StorageError {
   if (failure === undefined) return new StorageError('CannotVerifyCopySource');

@@ -23,7 +23,7 @@ export interface StorageErrorOptions {
   readonly challenge?: string | undefined;
   /** The methods of the addressed resource, when the method of the request is not among them. */
   readonly allowed?: readonly string[] | undefined;
-  /** The length in bytes of what was asked for in a range that begins behind its end. */
+  /** The length of the resource in bytes, for a requested range that begins behind its end. */
   readonly lengthBytes?: number | undefined;
   /** When the unchanged resource was last modified, microseconds since 1970. */
   readonly modifiedMicros?: number | undefined;

@@ -10,7 +10,7 @@ export const blobService = {
   signature: {
     letter: 'b',
     permissions: 'racwdxltmeiyf',
-    // What an owner, a contributor and a reader of blobs may do.
+    // The permissions of an owner, of a contributor and of a reader of blobs.
     delegable: ['racwdxltmeiyf', 'racwdl', 'rl'],
     scopes: ['container', 'object'],
   },

@@ -11,7 +11,7 @@ export interface ServiceDescriptor {
    * The name as a prefix of members of connection strings (`TableEndpoint`) and in names of roles.
    */
   readonly title: string;
-  /** What it stores, in the plural, for people; also its member in configuration files. */
+  /** Its containers in the plural, for people; also its member in configuration files. */
   readonly plural: string;
   /** The default port of the service in an emulator. */
   readonly emulatorPort: number;
