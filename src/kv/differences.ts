@@ -3,7 +3,7 @@ import { inParts, type SizedKey } from './sized-keys.js';
 import type { Candidate, Entry, KeyRange, RangeOptions, RangePage } from './store.js';
 import { keyAfter } from './tuple.js';
 
-/** What one call asks for, as far as the sizes of values are known. */
+/** The limits of one call, as far as the sizes of values are known. */
 const askedAtOnce = { keysMax: 256, bytesMax: 1 << 20 } as const;
 
 /** Reads of one of two stores, with the guard that they need there. */
@@ -12,12 +12,12 @@ export interface ComparedStore {
   readonly getMany: (keys: readonly Bytes[]) => Promise<readonly (Entry | undefined)[]>;
 }
 
-/** A part of the keys: what the source has there, and what makes the target the same. */
+/** A part of the keys: the entries of the source, and the changes that make the target equal. */
 export interface ComparedPart {
   readonly entries: readonly Entry[];
-  /** The target lacks them, or has them with another version or value. */
+  /** Entries that the target lacks, or has with another version or value. */
   readonly puts: readonly Entry[];
-  /** Only the target has them. */
+  /** Keys that only the target has. */
   readonly deletes: readonly Bytes[];
   /** The keys of both, with the larger one of two values. */
   readonly differing: readonly SizedKey[];
@@ -31,7 +31,7 @@ export interface Comparison {
   readonly isCompared?: (entry: { readonly key: Bytes }) => boolean;
 }
 
-/** Compares two stores, part by part. What is written meanwhile may be seen or not. */
+/** Compares two stores, part by part. Concurrent writes may be seen or not. */
 export async function* comparedParts(
   source: ComparedStore,
   target: ComparedStore,

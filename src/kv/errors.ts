@@ -11,7 +11,7 @@ export class StoreClosedError extends Error {
 
 /**
  * A commit that the engine could not write (a full disk, for instance). Nothing of it was applied,
- * the store goes on serving, and the same commit may be tried again. `cause` says why.
+ * the store continues to serve, and the same commit may be tried again. `cause` says why.
  */
 export class StoreWriteError extends Error {
   override readonly name = 'StoreWriteError';

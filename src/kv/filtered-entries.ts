@@ -4,7 +4,10 @@ import { invariant } from '../base/invariant.js';
 import type { Candidate, Decision, Entry, KeyRange, RangePage, Store } from './store.js';
 import { keyAfter } from './tuple.js';
 
-/** Entries that one read looks at, so that a filter which takes few of them blocks nobody. */
+/**
+ * Entries that one read looks at, so that a filter which takes few of them does not block other
+ * work.
+ */
 export const candidatesPerRead = 1024;
 
 export interface FilteredOptions {
@@ -19,9 +22,9 @@ export interface FilteredOptions {
 }
 
 /**
- * The entries of a range that a filter takes, in order, however many lie between them. Others have
- * a turn between two reads, each of which has a snapshot of its own and is made when its entries
- * are requested. The caller may delete what it got.
+ * The entries of a range that a filter takes, in order, however many lie between them. It yields
+ * between two reads. Each read has its own snapshot and is made when its entries are requested. The
+ * caller may delete the entries that it got.
  */
 export async function* filteredEntries(
   store: Pick<Store, 'range'>,
@@ -42,7 +45,7 @@ export interface FilteredPage {
   readonly next: Bytes | undefined;
 }
 
-/** As many of these entries as one read has at most, from the start of the range on. */
+/** The first of these entries, as many as one read returns. */
 export async function filteredPage(
   store: Pick<Store, 'range'>,
   range: KeyRange,
@@ -72,7 +75,7 @@ export async function firstFiltered(
 
 interface Part {
   readonly entries: readonly Entry[];
-  /** What is left to read. */
+  /** The rest of the range. */
   readonly rest: KeyRange | undefined;
 }
 
@@ -109,7 +112,7 @@ function restOf(
   { stoppedAt, reverse }: { readonly stoppedAt: Bytes | undefined; readonly reverse: boolean },
 ): KeyRange {
   const last = entries.at(-1)?.key;
-  // Nothing between the last entry and the key that was not looked at is wanted.
+  // The filter wants nothing between the last entry and the first key that was not examined.
   const ended = stoppedAt ?? last;
   invariant(ended !== undefined, 'a page that ends early has an entry');
   if (reverse) return { ...range, end: stoppedAt === undefined ? ended : keyAfter(ended) };

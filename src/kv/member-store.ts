@@ -16,7 +16,7 @@ export interface MemberStore extends Store {
   commit(batch: GuardedBatch): Promise<CommitResult>;
   /**
    * A commit that writes guards. After it has resolved, no process applies a guarded commit that
-   * relied on an earlier version of them, so a read then sees all that was ever written under that
+   * relied on an earlier version of them, so a read then sees every write that was made under that
    * version. `commit` does not promise this.
    */
   fence(batch: CommitBatch): Promise<CommitResult>;

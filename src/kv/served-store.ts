@@ -47,7 +47,7 @@ export interface ServedStore extends Store {
    */
   trouble(): Error | undefined;
   /**
-   * Whether commits that it had acknowledged since it was opened were lost, also when it goes on
+   * Whether commits that it had acknowledged since it was opened were lost, also when it continues
    * without them. Absent: the store loses none. Never throws.
    */
   hasLost?(): boolean;

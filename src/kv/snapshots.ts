@@ -14,8 +14,8 @@ export interface SnapshotStore {
   takeSnapshot(): Promise<StoreSnapshot>;
   /**
    * Replaces the whole content, atomically and as durably as a commit. Takes a snapshot of this
-   * store; when absent, the store is emptied. `beside` is what a store that stands before this one
-   * keeps here: entries put in the same step, with the versions they have.
+   * store; when absent, the store is emptied. `beside`: entries that a store in front of this one
+   * keeps here. They are put in the same step and keep their versions.
    */
   restoreSnapshot(snapshot?: StoreSnapshot, beside?: readonly Entry[]): Promise<void>;
 }

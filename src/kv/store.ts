@@ -88,7 +88,7 @@ export interface RangePage {
   readonly more: boolean;
 }
 
-/** What must hold of a key for a commit to apply: its version, or only whether it exists. */
+/** The state that a key must have for a commit to apply: its version, or only whether it exists. */
 export interface Check {
   readonly key: Bytes;
   readonly version: number | 'absent' | 'present';

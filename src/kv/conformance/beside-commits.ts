@@ -24,7 +24,7 @@ export async function besideCommits<Result>(
     result = await reading;
   } finally {
     over.abort();
-    // No write goes on behind the test.
+    // No write must outlast the test.
     await settled;
   }
   await Promise.all(writers);

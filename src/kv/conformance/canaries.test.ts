@@ -559,7 +559,7 @@ function suiteOver({ over, reopen }: Pick<Canary, 'over' | 'reopen'>): Conforman
       return reopen === undefined ? opened : { ...opened, reopen: () => reopen(right, clock) };
     },
     callMillisMax: 1_000,
-    // What the usual number finds, it misses once in some hundred times.
+    // The usual number of runs misses this fault about once in a hundred times.
     modelRuns: 600,
     capabilities: {
       persistent: reopen !== undefined,

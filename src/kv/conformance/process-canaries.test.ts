@@ -18,9 +18,9 @@ interface Canary {
   readonly wrong: string;
   /** The methods in which the store of one process differs from a correct one. */
   readonly over?: (shared: Store) => Partial<Store>;
-  /** What is lost with a process that is killed. */
+  /** The loss when a process is killed. */
   readonly atKill?: (shared: Store) => Promise<void>;
-  /** How many syncs so many commits take. */
+  /** The number of syncs for a number of commits. */
   readonly syncsOf?: (commits: number) => number;
   /** The tests of the section that must fail; all others must pass. */
   readonly caughtBy: readonly string[];
@@ -122,7 +122,7 @@ function deletionOf({ key }: Entry): CommitBatch {
   return { checks: [], puts: [], deletes: [key] };
 }
 
-/** The store as one process has it, until the process ends. */
+/** The store of one process, until the process ends. */
 class ProcessStore implements Store {
   readonly #store: Store;
   #hasEnded = false;
@@ -149,7 +149,7 @@ class ProcessStore implements Store {
     await this.#store.close();
   }
 
-  /** Nobody gets an answer of a process that has ended meanwhile. */
+  /** A process that has ended meanwhile gives no answer. */
   async #whileAlive<Result>(call: () => Promise<Result>): Promise<Result> {
     if (this.#hasEnded) throw new Error('the process has ended');
     const result = await call();

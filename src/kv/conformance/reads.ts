@@ -44,7 +44,7 @@ export function readsConformance(suite: ConformanceSuite): void {
         found.map((entry) => entry?.version),
         expected,
       );
-      // Not telling is always right.
+      // A store may always answer that it does not know the version.
       for (const [index, version] of told().entries()) {
         if (version !== undefined) assert.equal(version, expected[index]);
       }
@@ -157,7 +157,8 @@ export function readsConformance(suite: ConformanceSuite): void {
     }
   });
 
-  // An index that compresses keys takes long ones of few letters, and refuses others as long.
+  // An index that compresses keys accepts a long key of few letters but may refuse others of the
+  // same length.
   it('takes long keys that cannot be compressed', async (t) => {
     const { store } = await setUp(suite, t);
     const start = keyNamed('');

@@ -25,7 +25,7 @@ export interface SpawnedStore {
   readonly disconnect: () => Promise<void>;
 }
 
-/** An engine, as the suite sees it. */
+/** An engine under test. */
 export interface ConformanceSuite {
   readonly name: string;
   /** Opens a new, empty store. */
@@ -34,7 +34,7 @@ export interface ConformanceSuite {
   readonly callMillisMax?: number;
   /**
    * How many sequences of operations it compares with a sorted array, where that is not 60. Fewer
-   * are enough for what only repeats another suite over the same engine in another mode.
+   * are enough for a suite that repeats another one over the same engine in another mode.
    */
   readonly modelRuns?: number;
   /** How many times a fence must stop writers at work, where that is not 6. */
