@@ -1,7 +1,8 @@
 const units = ['bytes', 'KiB', 'MiB', 'GiB', 'TiB'] as const;
 
 /**
- * `1 byte`, `512 bytes`, `1.5 KiB`, `3 GiB`: three digits, or all of the whole part; for people.
+ * `1 byte`, `512 bytes`, `1.5 KiB`, `3 GiB`: three significant digits, or all digits before the
+ * point; for people.
  */
 export function byteText(bytes: number): string {
   if (bytes === 1) return '1 byte';

@@ -29,7 +29,7 @@ export async function diskSpace(folder: string): Promise<DiskSpace | undefined> 
   }
 }
 
-/** So much of a disk is left free, and of a small one only a share of it. */
+/** The most bytes of a disk that are left free. On a small disk it is only a share. */
 const reservedBytesMax = 64 * 1024 * 1024;
 const reservedShare = 1 / 16;
 

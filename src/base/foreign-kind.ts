@@ -5,8 +5,8 @@ import { codeOf } from './thrown.js';
 const names = { file: 'a regular file', directory: 'a directory' } as const;
 
 /**
- * Why what is at a path must not be used as what it should be: `is a pipe, not a regular file`. A
- * link is neither. Undefined when it is what it should be, or is not there.
+ * Why a path must not be used as the expected kind of file: `is a pipe, not a regular file`. A link
+ * is never of the expected kind. Undefined when the kind is right or the path does not exist.
  */
 export async function foreignKind(
   path: string,

@@ -4,8 +4,8 @@ const quote = '"'.charCodeAt(0);
 const backslash = '\\'.charCodeAt(0);
 
 /**
- * Whether JSON is nested more levels deep than these; what is made of it may need as many frames of
- * the stack. Ignores brackets in strings; the result for invalid JSON does not matter.
+ * Whether JSON is nested deeper than this number of levels, for readers that need a stack frame per
+ * level. Ignores brackets in strings; the result for invalid JSON does not matter.
  */
 export function isNestedBeyond(json: Uint8Array, levels: number): boolean {
   let depth = 0;

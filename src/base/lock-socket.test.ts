@@ -22,7 +22,7 @@ void it('a socket goes on to show a living process when it fails to accept a con
   const client = await connectTo(directory, socket.name);
   t.after(() => client.destroy());
   const server = serverOf(await accepted.promise);
-  // As node does when the system refuses it a file descriptor.
+  // Node emits the same when the system refuses a file descriptor.
   server.emit('error', Object.assign(new Error('accept EMFILE'), { code: 'EMFILE' }));
   assert.equal(await isListening(directory, socket.name), true);
 });

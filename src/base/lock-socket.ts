@@ -84,13 +84,13 @@ async function listen(
     connections.add(connection);
     connection.unref();
     connection.once('close', () => connections.delete(connection));
-    // An error closes the connection, and nothing else needs to be done about it.
+    // An error closes the connection, which is all that is needed.
     connection.on('error', () => undefined);
     serve(connection);
   });
   await withAddress(directory, name, (address) => listening(server, address));
-  // A connection that the system refuses, such as for want of file descriptors, is lost alone. Its
-  // client asks again, or has seen by then that the process is alive.
+  // When the system refuses a connection, for instance for lack of file descriptors, only this
+  // connection is lost. Its client tries again, or knows by then that the process is alive.
   server.on('error', () => undefined);
   server.unref();
   if (!isPipe(name)) await chmod(resolve(directory, name), privateFileMode);

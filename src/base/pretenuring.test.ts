@@ -5,7 +5,7 @@ import { costly } from '../../test/support/run-length.js';
 
 const module = new URL('pretenuring.js', import.meta.url).href;
 
-/** What V8 prints about expressions whose objects have survived. */
+/** The output of V8 about expressions whose objects have survived. */
 function decisions(first: string): string {
   const program = `
     import { allocateInYoungGeneration } from ${JSON.stringify(module)};

@@ -8,13 +8,13 @@ export interface Randomness {
   uuid(): string;
 }
 
-/** Bytes that are fetched at once: asking for a few takes as long as for hundreds. */
+/** The bytes fetched at once: a request for a few takes as long as one for hundreds. */
 const poolBytes = 4096;
-/** Longer ones are keys, and are made when they are asked for. */
+/** Longer byte strings are keys, and do not come from the pool. */
 const shortBytes = 16;
 let pool = Buffer.alloc(0);
 
-/** Each byte of the pool is given away once, and does not stay there. */
+/** Each byte of the pool is used once, and is erased from the pool. */
 function pooledBytes(count: number): Bytes {
   if (count > shortBytes) return randomBytes(count);
   if (count > pool.length) pool = randomBytes(poolBytes);

@@ -21,7 +21,7 @@ export class FileReadError extends Error {
   }
 }
 
-/** A regular file that is open for reading, and what it was when it was opened. */
+/** A regular file that is open for reading, and its state when it was opened. */
 export interface RegularFile {
   readonly path: string;
   readonly handle: FileHandle;

@@ -79,14 +79,14 @@ export class SortedByKey<Element extends Keyed> {
   }
 
   /**
-   * A copy that stays as it is only if `keepViews` is called before this collection changes again.
-   * While nothing changes it costs nothing.
+   * A view of the present elements. It remains valid only if `keepViews` is called before this
+   * collection changes again. It costs nothing until the collection changes.
    */
   view(): SortedByKey<Element> {
     return new SortedByKey(this.#chunks);
   }
 
-  /** Changes from now on leave the views alone that there are. */
+  /** From now on, changes do not affect existing views. */
   keepViews(): void {
     // Both sides now share the chunks, so neither may change them in place.
     this.#owner = {};
@@ -132,7 +132,7 @@ export class SortedByKey<Element extends Keyed> {
   }
 
   /**
-   * Deletes those of some elements that are still there, and returns them. The elements are in key
+   * Deletes the given elements that are still present, and returns them. The elements are in key
    * order, so that each chunk is changed once.
    */
   deleteEach(elements: readonly Element[]): readonly Element[] {
@@ -140,7 +140,7 @@ export class SortedByKey<Element extends Keyed> {
     let at = 0;
     for (let next = elements[at]; next !== undefined; next = elements[at]) {
       const position = this.#seek(nameOfBytes(next.key));
-      // At least the one that was sought is passed, whether it was found or not.
+      // At least the sought element is passed, whether it was found or not.
       at = Math.max(at + 1, this.#deleteFromChunk(position, elements, at, deleted));
     }
     return deleted;

@@ -1,6 +1,6 @@
 /**
- * Runs the work for each item, at most `concurrency` at a time. Stops at the first failure, of the
- * items too, and waits for the work that was begun.
+ * Runs the work for each item, at most `concurrency` at a time. Stops at the first failure of the
+ * work or of the items, and waits for the work that has begun.
  */
 export async function concurrently<T>(
   items: AsyncIterable<T> | Iterable<T>,

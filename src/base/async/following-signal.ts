@@ -1,14 +1,14 @@
 /** A signal that follows others until it is released. */
 export interface FollowingSignal {
   readonly signal: AbortSignal;
-  /** From now on it follows none, and none keeps anything of it. Idempotent. */
+  /** Stops following, so that the followed signals keep no reference to this one. Idempotent. */
   readonly release: () => void;
 }
 
 /**
- * A signal that is aborted with the first of several, for its reason. As `AbortSignal.any`, of
- * which a signal that lives long keeps some bytes for each call for ever: for work of which there
- * is much during the life of one of these.
+ * A signal that is aborted with the first of several, for its reason. Use this instead of
+ * `AbortSignal.any` for frequent work under a signal that lives long: that signal would keep some
+ * bytes for each call for ever.
  */
 export function followingSignal(...followed: readonly AbortSignal[]): FollowingSignal {
   const controller = new AbortController();

@@ -81,7 +81,7 @@ describe('shared runs', () => {
     const gate = deferred();
     const first = runs.run('a', undefined, async () => {
       await gate.promise;
-      // Before anybody has heard that this run has ended.
+      // Before any caller has learned that this run has ended.
       queueMicrotask(() => abort.abort());
     });
     const aborted = runs.run('a', abort.signal, () => Promise.resolve('aborted'));

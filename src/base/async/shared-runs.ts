@@ -47,7 +47,7 @@ export class SharedRuns {
     if (before !== undefined) {
       before.next = run;
       if (!(await unlessAborted(before.ended.then(isOver), signal))) {
-        // One of those that wait for this run takes its place.
+        // One of the calls that wait for this run takes its place.
         before.next = undefined;
         if (before.hasEnded) this.#runs.delete(key);
         end(false);

@@ -79,7 +79,7 @@ describe('the beginning of work that may be long', () => {
       all.push(begin(name));
       for (let turn = 0; turn < 4; turn += 1) await Promise.resolve();
     }
-    // As a client does whose answer has come, in each of the next turns.
+    // Like clients that send the next request after each answer, in each of the next turns.
     for (const name of 'ABCD') {
       await new Promise((resolve) => setImmediate(resolve));
       all.push(begin(name));

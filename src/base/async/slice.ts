@@ -10,10 +10,10 @@ let turnBeganMs: number | undefined;
 const queued: (() => void)[] = [];
 
 /**
- * Called before work that may take long. Resolves at once when little was done in this turn of the
- * event loop and nothing waits here, otherwise in a later turn: so many short pieces of work do not
- * add up to one long turn. Those that wait begin in the order in which they came, before any that
- * comes later, and as many in a turn as fit into a slice.
+ * Called before work that may take long. Resolves at once when this turn of the event loop has done
+ * little and no work is queued here, otherwise in a later turn, so that many short pieces of work
+ * do not add up to one long turn. Queued work begins in order of arrival, as much in a turn as fits
+ * into a slice.
  */
 export async function yieldIfBusy(clock: Pick<Clock, 'monotonicMs'>): Promise<void> {
   if (queued.length === 0) {
@@ -38,7 +38,7 @@ function endTurn(): void {
 /** The number of pieces of work that may begin in one turn, however short they are. */
 const begunInTurnMax = 64;
 
-/** Begins what waits, a slice of it in each turn. */
+/** Begins the queued work, a slice of it in each turn. */
 async function beginQueued(clock: Pick<Clock, 'monotonicMs'>): Promise<void> {
   while (queued.length > 0) {
     await nextTurn();
@@ -46,14 +46,14 @@ async function beginQueued(clock: Pick<Clock, 'monotonicMs'>): Promise<void> {
     for (let begun = 0; begun < begunInTurnMax; begun += 1) {
       queued[0]?.();
       await allMicrotasks();
-      // It leaves the queue behind its work, so that whatever came meanwhile waits as well.
+      // Work leaves the queue when it has ended, so that work that arrives meanwhile waits as well.
       queued.shift();
       if (queued.length === 0 || slice.isOver) break;
     }
   }
 }
 
-/** Resolves when all that can go on without a further event has done so. */
+/** Resolves when all microtasks have run, so that only events can cause further work. */
 function allMicrotasks(): Promise<void> {
   return new Promise((resolve) => {
     queueMicrotask(() => process.nextTick(resolve));

@@ -3,14 +3,14 @@ const waiting: (() => void)[] = [];
 /** Callbacks to run before one of them continues. */
 let ending: (() => void)[] = [];
 
-/** After this many turns with nothing but arrivals, a waiting caller goes on anyway. */
+/** After this many turns with nothing but arrivals, a waiting caller continues anyway. */
 const arrivalTurnsMax = 64;
 let arrived = false;
 let arrivalTurns = 0;
 
 /**
- * Something was taken in of which the event loop takes one in each turn, as it does of connections:
- * more of them may be ready.
+ * Reports the arrival of a connection or the like, of which the event loop accepts one in each
+ * turn: more of them may be ready.
  */
 export function noteArrival(): void {
   arrived = true;
@@ -49,7 +49,7 @@ function goOn(): void {
   if (waiting.length > 0) setImmediate(goOn);
 }
 
-/** Whether this turn is left to those that arrive. */
+/** Whether this turn is left to arrivals. */
 function takesArrivals(): boolean {
   arrivalTurns = arrived ? arrivalTurns + 1 : 0;
   arrived = false;

@@ -150,7 +150,7 @@ function mergedSchema(shapes: readonly Shape[], writer: SchemaWriter): JsonSchem
   return Object.assign({}, ...schemas, { type: schemas.map(({ type }) => type) }) as JsonSchema;
 }
 
-/** The schema that tells values of the shape from values of others. */
+/** The schema that distinguishes values of the shape from values of other shapes. */
 function typeSchema(shape: Shape): JsonSchema {
   switch (shape.kind) {
     case 'instance':
