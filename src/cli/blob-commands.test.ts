@@ -51,7 +51,7 @@ function md5(bytes: Buffer): string {
 
 /** The largest resident size of a process of its own that runs a command. */
 async function peakBytes(command: string, args: readonly string[]): Promise<number> {
-  // What the system counts includes the process that started it.
+  // The system's count includes the process that started the command.
   const tell = `
     let peak = 0;
     const look = () => (peak = Math.max(peak, process.memoryUsage.rss()));

@@ -3,11 +3,11 @@ import { concurrently } from '../base/async/concurrently.js';
 import { byteText } from '../base/byte-text.js';
 import {
   blobNameProblem,
-  placeText,
-  type BlobPlace,
+  locationText,
+  type BlobLocation,
   type NamedBlob,
-} from './arguments/blob-place.js';
-import { remotePlace, type RemotePlace } from './client/remote-place.js';
+} from './arguments/blob-location.js';
+import { remoteLocation, type RemoteLocation } from './client/remote-location.js';
 import {
   connectionOf,
   createOption,
@@ -65,10 +65,10 @@ interface PlannedCopy {
 
 async function copy(from: string, to: string, flags: CopyFlags): Promise<void> {
   const connection = connectionOf(flags, 'blob');
-  const source = remotePlace(from, connection);
-  const target = remotePlace(to, connection);
+  const source = remoteLocation(from, connection);
+  const target = remoteLocation(to, connection);
   const isRecursive = flags.recursive === true;
-  checkPlaces(source, target.place, isRecursive);
+  checkLocations(source, target.place, isRecursive);
   const targets = new BlobClient(target.connection);
   const sources = new BlobClient(source.connection);
   const progress = new TransferProgress(process.stderr, undefined);
@@ -81,7 +81,7 @@ async function copy(from: string, to: string, flags: CopyFlags): Promise<void> {
       ? copiesBelow(sources, source.place, target.place)
       : [oneCopy(sources, source, target.place)];
     await concurrently(plan, copiesAtOnce, async (planned) => {
-      const name = placeText(planned.target);
+      const name = locationText(planned.target);
       await changing(name, () =>
         copyFrom(targets, planned.target, planned.source, (bytes) => progress.add(bytes)),
       );
@@ -102,25 +102,33 @@ async function copy(from: string, to: string, flags: CopyFlags): Promise<void> {
 }
 
 /** Throws `UsageError`. */
-function checkPlaces({ place }: RemotePlace, target: BlobPlace, isRecursive: boolean): void {
+function checkLocations(
+  { place }: RemoteLocation,
+  target: BlobLocation,
+  isRecursive: boolean,
+): void {
   const { container, blob } = place;
   if (!isRecursive) {
     if (blob === undefined) throw new UsageError(`${container} is a container: use --recursive.`);
     if (blob.endsWith('/'))
-      throw new UsageError(`${placeText(place)} is a folder: use --recursive.`);
+      throw new UsageError(`${locationText(place)} is a folder: use --recursive.`);
     return;
   }
   for (const each of [place, target]) {
     if (isFolder(each)) continue;
-    throw new UsageError(`With --recursive end ${placeText(each)} with a slash.`);
+    throw new UsageError(`With --recursive end ${locationText(each)} with a slash.`);
   }
 }
 
-function isFolder({ blob }: BlobPlace): boolean {
+function isFolder({ blob }: BlobLocation): boolean {
   return blob === undefined || blob.endsWith('/');
 }
 
-function oneCopy(sources: BlobClient, { place, url }: RemotePlace, target: BlobPlace): PlannedCopy {
+function oneCopy(
+  sources: BlobClient,
+  { place, url }: RemoteLocation,
+  target: BlobLocation,
+): PlannedCopy {
   const { container, blob = '' } = place;
   const last = blob.slice(blob.lastIndexOf('/') + 1);
   const name = isFolder(target) ? `${target.blob ?? ''}${last}` : (target.blob ?? last);
@@ -132,8 +140,8 @@ function oneCopy(sources: BlobClient, { place, url }: RemotePlace, target: BlobP
 
 async function* copiesBelow(
   sources: BlobClient,
-  { container, blob: prefix = '' }: BlobPlace,
-  target: BlobPlace,
+  { container, blob: prefix = '' }: BlobLocation,
+  target: BlobLocation,
 ): AsyncGenerator<PlannedCopy> {
   for await (const items of listPages(sources, container, { prefix, delimiter: undefined })) {
     for (const { name } of items) {

@@ -1,6 +1,11 @@
 import { Command } from 'commander';
 import { concurrently } from '../base/async/concurrently.js';
-import { blobPlace, namedBlob, placeText, type BlobPlace } from './arguments/blob-place.js';
+import {
+  blobLocation,
+  namedBlob,
+  locationText,
+  type BlobLocation,
+} from './arguments/blob-location.js';
 import {
   connectionOf,
   withConnectionOptions,
@@ -48,7 +53,7 @@ Examples:
 
 async function deleteBlobs(words: readonly string[], flags: DeleteFlags): Promise<void> {
   const { prefix = false, yes = false } = flags;
-  const places = words.map((word) => (prefix ? blobPlace(word) : namedBlob(word)));
+  const places = words.map((word) => (prefix ? blobLocation(word) : namedBlob(word)));
   if (prefix && !yes && !process.stdin.isTTY) {
     throw new UsageError('This deletes all blobs whose names begin so: say so with --yes.');
   }
@@ -98,7 +103,7 @@ function report(count: number): void {
 /** Returns how many there are. Throws unless they are to be deleted. */
 async function ask(
   client: BlobClient,
-  places: readonly BlobPlace[],
+  places: readonly BlobLocation[],
   endpoint: string,
 ): Promise<number> {
   const found = { count: 0 };
@@ -107,7 +112,7 @@ async function ask(
       for await (const names of namesOf(client, place)) found.count += names.length;
     }
   });
-  const what = places.map((place) => `${placeText(place)}*`).join(', ');
+  const what = places.map((place) => `${locationText(place)}*`).join(', ');
   const question = `Delete ${counted(found.count, 'blob')}, ${what}, at ${endpoint}?`;
   if (await confirmed(question, process.stdin, process.stderr)) return found.count;
   throw new CommandFailure('Nothing was deleted.');
@@ -115,7 +120,7 @@ async function ask(
 
 async function deletePlace(
   client: BlobClient,
-  place: BlobPlace,
+  place: BlobLocation,
   isPrefix: boolean,
   deleted: { count: number },
 ): Promise<void> {
@@ -124,7 +129,7 @@ async function deletePlace(
   for await (const names of pages) {
     await concurrently(names, deletesAtOnce, async (name) => {
       try {
-        await changing(placeText({ container, blob: name }), () =>
+        await changing(locationText({ container, blob: name }), () =>
           deleting('BlobNotFound', () => client.deleteBlob({ container, blob: name })),
         );
         deleted.count += 1;
@@ -140,7 +145,7 @@ async function deletePlace(
 /** The names that begin with a place, page by page. */
 async function* namesOf(
   client: BlobClient,
-  { container, blob = '' }: BlobPlace,
+  { container, blob = '' }: BlobLocation,
 ): AsyncGenerator<readonly string[]> {
   const pages = listPages(client, container, { prefix: blob, delimiter: undefined });
   for await (const items of pages) yield items.map(({ name }) => name);

@@ -2,7 +2,12 @@ import { basename } from 'node:path';
 import { Command } from 'commander';
 import { concurrently } from '../base/async/concurrently.js';
 import { byteText } from '../base/byte-text.js';
-import { blobPlace, placeText, type BlobPlace, type NamedBlob } from './arguments/blob-place.js';
+import {
+  blobLocation,
+  locationText,
+  type BlobLocation,
+  type NamedBlob,
+} from './arguments/blob-location.js';
 import {
   connectionOf,
   withConnectionOptions,
@@ -60,7 +65,7 @@ Examples:
 }
 
 async function get(word: string, file: string | undefined, flags: GetFlags): Promise<void> {
-  const place = blobPlace(word);
+  const place = blobLocation(word);
   const { container, blob } = place;
   const { versionId } = flags;
   if (flags.recursive === true) {
@@ -76,10 +81,10 @@ async function get(word: string, file: string | undefined, flags: GetFlags): Pro
 }
 
 /** Gets all blobs that begin with a place. */
-async function getBelow(place: BlobPlace, directory: string, flags: GetFlags): Promise<void> {
+async function getBelow(place: BlobLocation, directory: string, flags: GetFlags): Promise<void> {
   if (directory === '-') throw new UsageError('Several blobs need a directory: name one.');
   if (place.blob?.endsWith('/') === false) {
-    throw new UsageError(`With --recursive end ${placeText(place)} with a slash.`);
+    throw new UsageError(`With --recursive end ${locationText(place)} with a slash.`);
   }
   const client = new BlobClient(connectionOf(flags, 'blob'));
   const progress = new TransferProgress(process.stderr, undefined);
@@ -89,7 +94,7 @@ async function getBelow(place: BlobPlace, directory: string, flags: GetFlags): P
       const { blob } = planned;
       if (planned.kind === 'left-out') {
         progress.clear();
-        notice(`Left out: ${placeText(blob)}, ${planned.reason}.`);
+        notice(`Left out: ${locationText(blob)}, ${planned.reason}.`);
         counts.left += 1;
       } else if (await hasBytesOf(planned)) {
         counts.there += 1;
@@ -145,7 +150,7 @@ async function getOne(blob: NamedBlob, file: string | undefined, flags: GetFlags
   if (name === '-') return;
   const { bytes, bytesThere } = progress;
   const before = bytesThere === 0 ? '' : ` ${byteText(bytesThere)} were there.`;
-  notice(`Got ${placeText(blob)}, ${byteText(bytes)}, as ${name}.${before}`);
+  notice(`Got ${locationText(blob)}, ${byteText(bytes)}, as ${name}.${before}`);
 }
 
 function tellKept(place: string): void {
@@ -176,5 +181,7 @@ function fileNameOf(blob: NamedBlob): string {
   const name = blob.blob.slice(blob.blob.lastIndexOf('/') + 1);
   const isPlain = name === basename(name) && !['', '.', '..', '-'].includes(name);
   if (isPlain && !name.includes('\0')) return name;
-  throw new UsageError(`The name of ${placeText(blob)} is none for a file: name the file as well.`);
+  throw new UsageError(
+    `The name of ${locationText(blob)} is none for a file: name the file as well.`,
+  );
 }

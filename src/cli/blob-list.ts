@@ -1,5 +1,5 @@
 import { Command } from 'commander';
-import { blobPlace, type BlobPlace } from './arguments/blob-place.js';
+import { blobLocation, type BlobLocation } from './arguments/blob-location.js';
 import {
   connectionOf,
   withConnectionOptions,
@@ -23,7 +23,7 @@ export function blobListCommand(): Command {
   const command = new Command('list')
     .summary('print the blobs of a container')
     .description('Print the blobs of a container in order of their names.')
-    .argument('<container>', 'the container', blobPlace)
+    .argument('<container>', 'the container', blobLocation)
     .option('-p, --prefix <text>', 'only blobs whose names begin with it')
     .option(
       '-d, --delimiter <text>',
@@ -42,7 +42,7 @@ Examples:
     .action(list);
 }
 
-async function list({ container, blob }: BlobPlace, flags: ListFlags): Promise<void> {
+async function list({ container, blob }: BlobLocation, flags: ListFlags): Promise<void> {
   endWithOutput();
   if (blob !== undefined) {
     throw new UsageError(`Name the container alone, and how names begin: --prefix ${blob}`);

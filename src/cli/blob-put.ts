@@ -1,7 +1,7 @@
 import { Command, Option } from 'commander';
 import { byteText } from '../base/byte-text.js';
 import { concurrently } from '../base/async/concurrently.js';
-import { blobPlace, placeText, type BlobPlace } from './arguments/blob-place.js';
+import { blobLocation, locationText, type BlobLocation } from './arguments/blob-location.js';
 import {
   connectionOf,
   createOption,
@@ -69,7 +69,7 @@ async function put(words: readonly string[], flags: PutFlags): Promise<void> {
   if (paths.filter((path) => path === '-').length > 1) {
     throw new UsageError('Standard input can be read once.');
   }
-  const place = blobPlace(target);
+  const place = blobLocation(target);
   const connection = connectionOf(flags, 'blob');
   const plan = await planUploads(paths, place, { recursive: flags.recursive === true });
   for (const path of plan.skipped) notice(`Left out: ${path}, neither a file nor a directory.`);
@@ -85,7 +85,7 @@ async function put(words: readonly string[], flags: PutFlags): Promise<void> {
       await retrying(briefRetries, () => client.createContainer(place.container));
     }
     await concurrently(plan.uploads, filesAtOnce, async (planned) => {
-      const name = placeText(planned.blob);
+      const name = locationText(planned.blob);
       const source = await sourceOf(planned);
       await changing(name, () =>
         upload(client, planned.blob, source, {
@@ -107,7 +107,7 @@ async function put(words: readonly string[], flags: PutFlags): Promise<void> {
   }
 }
 
-function report(count: number, { container }: BlobPlace, bytes: number): void {
+function report(count: number, { container }: BlobLocation, bytes: number): void {
   notice(`Put ${counted(count, 'blob')} into ${container}, ${byteText(bytes)}.`);
 }
 

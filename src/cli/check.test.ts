@@ -122,7 +122,7 @@ void it(
       const put = await runCommand(['blob', 'put', ...words, ...connection]);
       assert.equal(put.code, 0, put.stderr);
     }
-    // What was stored is in the journal alone.
+    // The stored row is only in the journal.
     server.child.kill('SIGKILL');
     await server.result;
     const intact = await check();

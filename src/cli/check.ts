@@ -156,7 +156,7 @@ function tell({ entries, findings, damages, journal }: CheckReport): void {
   const rest = damages - findings.length;
   if (rest > 0) process.stdout.write(`and ${grouped(rest)} more\n`);
   if (damages === 0) {
-    // A reader of this line alone has to see that it is not all.
+    // This line must show that the count is not complete.
     const none = journal?.damage === undefined ? 'No damage' : 'No damage in the data file';
     process.stdout.write(`${none}: ${grouped(entries)} entries are intact.\n`);
   }

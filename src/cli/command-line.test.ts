@@ -32,7 +32,7 @@ function written({ short, long, flags }: Option): string[] {
 
 /** A row of a table of options. */
 interface PageRow {
-  /** What stands as code in the first cell. */
+  /** The texts in the first cell that are marked as code. */
   readonly names: readonly string[];
   /** Undefined where the table has no such column. */
   readonly standard: string | undefined;
@@ -64,13 +64,13 @@ const cellsOf = (line: string): string[] =>
     .slice(1, -1)
     .map((cell) => cell.trim().replaceAll('\\|', '|'));
 
-/** The variables that a row says to have the meaning of its option. */
+/** The variables that a row declares equivalent to its option. */
 const variablesIn = ({ rest }: PageRow): string[] =>
   [...(rest.split('Environment: ')[1] ?? '').matchAll(/\b[A-Z]+(?:_[A-Z]+)+\b/g)].map(
     ([name]) => name,
   );
 
-/** The default that a row tells as a value: in its own column, or in the meaning. */
+/** The default value in a row: in its own column, or in the meaning. */
 function standardIn({ standard, rest }: PageRow): string | undefined {
   if (standard === undefined) return /\. Default `([^`]+)`/.exec(rest)?.[1];
   if (standard === 'see meaning') return /by default `([^`]+)`/.exec(rest)?.[1];
@@ -80,7 +80,7 @@ function standardIn({ standard, rest }: PageRow): string | undefined {
     .find((found) => found !== undefined);
 }
 
-/** What the table of options says beside a flag of `start`, by the flag. */
+/** The facts about a flag of `start` in the table of options, by the flag. */
 const startFacts = new Map(
   optionRows().flatMap(([, row]) =>
     (row.flags ?? []).map((flag) => [

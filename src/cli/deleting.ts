@@ -2,8 +2,8 @@ import { briefRetries, retrying } from './client/retry.js';
 import { ServiceError } from './client/service-error.js';
 
 /**
- * Deletes something, and retries transient failures. What has `goneCode` behind an attempt whose
- * answer was lost counts as deleted by that one.
+ * Deletes something, and retries transient failures. When the answer to an attempt was lost and the
+ * next one fails with `goneCode`, the lost attempt counts as the deletion.
  */
 export async function deleting(goneCode: string, run: () => Promise<unknown>): Promise<void> {
   let wasLost = false;

@@ -2,7 +2,7 @@ import { quietMs, rateOf, showProgress } from './terminal/progress.js';
 import type { ProgressReport, ProgressStream } from './terminal/progress.js';
 import { counted, grouped } from './terminal/terminal.js';
 
-/** Shows how many files of a journal were read. How many there are is known when all were. */
+/** Shows how many files of a journal were read. Their total is known only when all were read. */
 export class JournalProgress {
   readonly #stream: ProgressStream;
   readonly #begin: () => void;

@@ -9,8 +9,8 @@ import { printable } from './terminal/terminal.js';
 import { timeLeft } from './terminal/time-left.js';
 
 /**
- * Lets a server move its data, or finds that it does, and waits for the end. Throws `UsageError`
- * for what is refused, and `CommandFailure`.
+ * Makes a server move its data, or finds that it does so already, and waits for the end. Throws
+ * `UsageError` for what is refused, and `CommandFailure`.
  */
 export async function migrateOnline(port: number, goal: MigrationGoal): Promise<void> {
   const server = clientOf(port);
@@ -38,7 +38,7 @@ async function migrationOf(server: ControlClient): Promise<MigrationInfo> {
   throw new CommandFailure('The server was started anew. Begin again: what was copied stays.');
 }
 
-/** Throws `CommandFailure` when nothing was called off. */
+/** Throws `CommandFailure` when no migration was cancelled. */
 export async function cancelOnline(port: number): Promise<void> {
   const { cancelled } = await clientOf(port).ask<{ cancelled: boolean }>('DELETE', 'migration');
   if (!cancelled) {

@@ -2,10 +2,7 @@ import { createRequire } from 'node:module';
 
 const require = createRequire(import.meta.url);
 
-/**
- * Hooks for modules, of a tracer or a test, are asked about what `import` loads, and about nothing
- * else.
- */
+/** Hooks for modules, of a tracer or a test, are only called for modules that `import` loads. */
 const hooks = /--(import|loader|experimental-loader)\b/;
 
 function mayHaveHooks(): boolean {
@@ -13,9 +10,9 @@ function mayHaveHooks(): boolean {
 }
 
 /**
- * Loads a module of this folder with all that it imports, so that an `import()` of it has nothing
- * left to do. `require` takes two thirds of the time, because it reads one file after the other
- * without a turn of the event loop. Where Node cannot load modules by it, this does nothing.
+ * Loads a module of this folder with all that it imports, so that a later `import()` of it finds
+ * everything loaded. `require` takes two thirds of the time, because it reads one file after the
+ * other without a turn of the event loop. Where Node cannot load modules by it, this does nothing.
  */
 export function preload(module: `./${string}.js`): void {
   if (process.features.require_module && !mayHaveHooks()) require(module);

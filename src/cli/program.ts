@@ -9,8 +9,8 @@ import { startCommand } from './start.js';
 import { printableLines } from './terminal/terminal.js';
 
 /**
- * The whole command line, or, with the words of one, as much of it as these can be about. Usage
- * errors are thrown; nothing exits.
+ * The whole program or, given the words of a command line, only the commands that they can refer
+ * to. Usage errors are thrown; nothing exits.
  */
 export async function buildProgram(words?: readonly string[]): Promise<Command> {
   const program = new Command('tabularium')

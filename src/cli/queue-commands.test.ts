@@ -121,7 +121,7 @@ void describe('tabularium queue put', () => {
 
   void it('tells how many lines were put before one was refused', async () => {
     const { code, stderr } = await cli('put', ['--lines'], { input: 'one\n\u0001\nthree\n' });
-    // Not 2, of which nothing was done.
+    // Not 2, because part of the work was done.
     assert.equal(code, 1);
     assert.match(
       stderr,

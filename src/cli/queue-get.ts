@@ -63,7 +63,7 @@ Examples:
 }
 
 async function get(flags: GetFlags): Promise<void> {
-  // What nobody has got is not deleted.
+  // Messages that could not be printed are not deleted.
   endWithOutput();
   const client = new QueueClient(connectionOf(flags, 'queue'));
   const print = outputPrinter(flags.format, messageView);

@@ -68,19 +68,19 @@ Examples:
     .action(put);
 }
 
-/** A message, and what to call it. */
+/** A message, and its name in reports. */
 interface Given {
   readonly bytes: Buffer;
   /** The number of its line, from 1, where lines are messages. */
   readonly line?: number;
 }
 
-/** What a command has done so far. */
+/** The progress of a command. */
 interface Progress {
   count: number;
   /** The line of the last message that was put, where lines are messages. */
   line: number | undefined;
-  /** What to say when the process is ended now. */
+  /** The message to print if the process is interrupted now. */
   doubt: string | undefined;
 }
 
@@ -145,7 +145,7 @@ function report(queue: string, { count, line }: Pick<Progress, 'count' | 'line'>
   notice(`Put ${counted(count, 'message')} into ${queue}${upTo}.`);
 }
 
-/** Calls back before a signal ends the process. Returns what ends the care for signals. */
+/** Calls back before a signal ends the process. Returns the function that removes the handlers. */
 function onInterrupt(told: () => void): () => void {
   const signals = ['SIGINT', 'SIGTERM'] as const;
   const release = (): void => {

@@ -28,7 +28,7 @@ export interface WriteOptions {
 }
 
 /**
- * Writes the imported data to a data directory through a server whose keys nobody else has. It can
+ * Writes the imported data to a data directory through a server with random keys of its own. It can
  * be interrupted and repeated: with `skip`, existing data are unchanged.
  */
 export async function writeAccounts(

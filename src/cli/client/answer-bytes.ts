@@ -2,7 +2,7 @@ import type { IncomingMessage } from 'node:http';
 
 const answerBytesMax = 64 * 1024 * 1024;
 
-/** The whole body of an answer. Throws when it breaks off, or is larger than a command takes in. */
+/** The whole body of an answer. Throws when it breaks off, or exceeds the limit of a command. */
 export async function answerBytes(answer: IncomingMessage): Promise<Buffer> {
   const chunks: Buffer[] = [];
   let size = 0;

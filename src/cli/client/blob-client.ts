@@ -1,7 +1,7 @@
 import { signingForms } from '../../wire/auth/shared-key/signed-request.js';
 import { element, textElement, xmlDocument } from '../../wire/xml/element.js';
 import type { XmlElement } from '../../wire/xml/reader.js';
-import { placePath, placeText, type NamedBlob } from '../arguments/blob-place.js';
+import { locationPath, locationText, type NamedBlob } from '../arguments/blob-location.js';
 import { CommandFailure } from '../terminal/failure.js';
 import { md5Of } from './blob-md5.js';
 import type { Connection } from './connection.js';
@@ -51,7 +51,7 @@ export interface BlobListPage {
   readonly marker: string | undefined;
 }
 
-/** Bytes of a blob, and what the answer says of all of it. */
+/** Bytes of a blob, and the properties of the whole blob in the answer. */
 export interface BlobPart {
   readonly body: Buffer;
   /** The whole blob. */
@@ -115,7 +115,7 @@ export class BlobClient {
   async putBlob(blob: NamedBlob, body: Buffer, { md5, contentType }: BlobContentFacts) {
     await this.#storage.request({
       method: 'PUT',
-      path: placePath(blob),
+      path: locationPath(blob),
       headers: {
         'x-ms-blob-type': 'BlockBlob',
         'Content-MD5': md5,
@@ -129,7 +129,7 @@ export class BlobClient {
   async putBlock(blob: NamedBlob, id: string, body: Buffer, md5: string): Promise<void> {
     await this.#storage.request({
       method: 'PUT',
-      path: placePath(blob),
+      path: locationPath(blob),
       query: `comp=block&blockid=${encodeURIComponent(id)}`,
       headers: { 'Content-MD5': md5 },
       body,
@@ -140,7 +140,7 @@ export class BlobClient {
   async putBlockList(blob: NamedBlob, ids: readonly string[], facts: BlobContentFacts) {
     await this.#storage.request({
       method: 'PUT',
-      path: placePath(blob),
+      path: locationPath(blob),
       query: 'comp=blocklist',
       headers: {
         'x-ms-blob-content-md5': facts.md5,
@@ -154,7 +154,7 @@ export class BlobClient {
   async uncommittedBlocks(blob: NamedBlob): Promise<ReadonlyMap<string, number>> {
     const { body } = await this.#storage.request({
       method: 'GET',
-      path: placePath(blob),
+      path: locationPath(blob),
       query: 'comp=blocklist&blocklisttype=uncommitted',
     });
     const { children } = childOf(xmlAnswer(body, 'BlockList'), 'UncommittedBlocks');
@@ -176,7 +176,7 @@ export class BlobClient {
   ): Promise<BlobPart> {
     const answer = await this.#storage.request({
       method: 'GET',
-      path: placePath(blob),
+      path: locationPath(blob),
       ...versionQuery(blob),
       headers: {
         'x-ms-range': `bytes=${start}-${end - 1}`,
@@ -191,7 +191,7 @@ export class BlobClient {
   async getEmpty(blob: NamedBlob): Promise<BlobPart> {
     const answer = await this.#storage.request({
       method: 'GET',
-      path: placePath(blob),
+      path: locationPath(blob),
       ...versionQuery(blob),
     });
     if (answer.body.length > 0) throw changed(blob);
@@ -201,19 +201,23 @@ export class BlobClient {
   /** Begins a copy of the blob that a URL names; it may be done at once. */
   async startCopy(blob: NamedBlob, source: string): Promise<CopyProgress> {
     const headers = { 'x-ms-copy-source': source };
-    const answer = await this.#storage.request({ method: 'PUT', path: placePath(blob), headers });
+    const answer = await this.#storage.request({
+      method: 'PUT',
+      path: locationPath(blob),
+      headers,
+    });
     return progressOf(answer);
   }
 
   /** How far the last copy to a blob is. */
   async copyProgress(blob: NamedBlob): Promise<CopyProgress> {
-    return progressOf(await this.#storage.request({ method: 'HEAD', path: placePath(blob) }));
+    return progressOf(await this.#storage.request({ method: 'HEAD', path: locationPath(blob) }));
   }
 
   /** The URL of a blob, with the signature of the connection if it has one. */
   urlOf(blob: NamedBlob): string {
     const { endpoint, credential } = this.#storage.connection;
-    const url = `${endpoint}/${placePath(blob)}`;
+    const url = `${endpoint}/${locationPath(blob)}`;
     const isSigned = credential.kind === 'sas' && credential.query !== '';
     return isSigned ? `${url}?${credential.query}` : url;
   }
@@ -222,7 +226,7 @@ export class BlobClient {
   async deleteBlob(blob: NamedBlob): Promise<void> {
     await this.#storage.request({
       method: 'DELETE',
-      path: placePath(blob),
+      path: locationPath(blob),
       headers: { 'x-ms-delete-snapshots': 'include' },
     });
   }
@@ -234,7 +238,7 @@ export class BlobClient {
       /** Undefined: every blob is listed. */
       readonly delimiter: string | undefined;
       readonly marker: string | undefined;
-      /** Lists versions that were as well. Absent: false. */
+      /** Lists former versions as well. Absent: false. */
       readonly versions?: boolean | undefined;
     },
   ): Promise<BlobListPage> {
@@ -287,11 +291,13 @@ function partOf(blob: NamedBlob, { headers, body }: ClientResponse, start: numbe
   const [, first = '', last = '', total = ''] =
     /^bytes (\d+)-(\d+)\/(\d+)$/.exec(headers['content-range'] ?? '') ?? [];
   if (Number(first) !== start || Number(last) !== start + body.length - 1 || total === '') {
-    throw new CommandFailure(`The endpoint answers other bytes of ${placeText(blob)} than asked.`);
+    throw new CommandFailure(
+      `The endpoint answers other bytes of ${locationText(blob)} than asked.`,
+    );
   }
   const md5 = headers['content-md5'];
   if (typeof md5 === 'string' && md5 !== md5Of(body)) {
-    throw new ConnectionError(`Bytes of ${placeText(blob)} were damaged on the way.`);
+    throw new ConnectionError(`Bytes of ${locationText(blob)} were damaged on the way.`);
   }
   const stored = headers['x-ms-blob-content-md5'];
   return {
@@ -304,7 +310,7 @@ function partOf(blob: NamedBlob, { headers, body }: ClientResponse, start: numbe
 
 /** The failure of a read of a blob that another client has written meanwhile. */
 export function changed(blob: NamedBlob): CommandFailure {
-  return new CommandFailure(`${placeText(blob)} was changed while it was read: get it again.`);
+  return new CommandFailure(`${locationText(blob)} was changed while it was read: get it again.`);
 }
 
 function itemOf(item: XmlElement): BlobListing | BlobGroup {

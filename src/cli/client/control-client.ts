@@ -19,13 +19,13 @@ export class ControlClient {
   readonly #port: number;
   readonly #otherwise: string;
 
-  /** `otherwise`: what to do where no server runs. */
+  /** `otherwise`: advice for the case that no server runs. */
   constructor(port: number, otherwise: string) {
     this.#port = port;
     this.#otherwise = otherwise;
   }
 
-  /** Undefined: there is no such thing. Throws `UsageError` and `CommandFailure`. */
+  /** Undefined: there is no such resource. Throws `UsageError` and `CommandFailure`. */
   async find<Found>(path: string): Promise<Found | undefined> {
     const reply = await this.#send('GET', path);
     if (reply.status === 404 && refusalIn(reply.body) !== undefined) return undefined;
@@ -102,7 +102,7 @@ function answered({ status, body }: Answered, address: string): unknown {
   throw status < 500 ? new UsageError(refusal) : new CommandFailure(refusal);
 }
 
-/** What the control API says of a request that it refuses. */
+/** The message of the control API about a refused request. */
 function refusalIn(body: unknown): string | undefined {
   const hasError = typeof body === 'object' && body !== null && 'error' in body;
   return hasError && typeof body.error === 'string' ? body.error : undefined;

@@ -32,7 +32,7 @@ export function isTransient(error: unknown): boolean {
   return error instanceof ServiceError && transientStatuses.has(error.status);
 }
 
-/** The statuses of answers that may follow what was carried out. */
+/** The statuses of answers to requests that may have been carried out all the same. */
 const doubtfulStatuses: ReadonlySet<number> = new Set([408, 500, 502, 504]);
 /** The codes of failures before anything was sent. */
 const unsentCodes: ReadonlySet<string> = new Set([
@@ -62,7 +62,7 @@ export function withDoubt(error: unknown, advice: string): unknown {
   return error;
 }
 
-/** The codes for what `--create` makes. */
+/** The codes for a missing resource that `--create` makes. */
 const madeByOption: ReadonlySet<string> = new Set([
   'TableNotFound',
   'QueueNotFound',
@@ -79,7 +79,7 @@ export function withCreateHint(error: unknown): unknown {
 
 const whenFree = 'when that has ended or is taken away; a copy of it is not kept';
 
-/** What protects a blob, and what to do, by the code of the refusal. */
+/** The protection of a blob, and the advice, by the code of the refusal. */
 const keepers: ReadonlyMap<string, string> = new Map([
   ['BlobImmutableDueToPolicy', `Its immutability policy keeps it: try again ${whenFree}.`],
   ['BlobImmutableDueToLegalHold', `A legal hold keeps it: try again ${whenFree}.`],

@@ -4,14 +4,14 @@ import { byteText } from '../../base/byte-text.js';
 import { openInputFile } from '../import/input.js';
 import { CommandFailure, messageOf } from '../terminal/failure.js';
 
-/** A container as a seed file says it. */
+/** A container of a seed file. */
 export type ContainerText = Omit<SeedContainer, 'blobs'> & {
   readonly blobs?: Readonly<Record<string, BlobText>>;
 };
 
 type BlobText = string | null | (SeedBlob & { readonly file?: string });
 
-/** What one Put Blob can store. */
+/** The longest content that one Put Blob can store. */
 const seedBlobBytesMax = 5_000 * 1024 * 1024;
 const pieceBytes = 256 * 1024;
 

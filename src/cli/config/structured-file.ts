@@ -7,7 +7,7 @@ import { shapeMistake, tooDeep } from './document-shape.js';
 /** Names of members and positions in arrays, from the outermost value inwards. */
 export type MemberPath = readonly (string | number)[];
 
-/** Where a file says something: `file:line:column`. */
+/** The position of a value in a file: `file:line:column`. */
 export type LocationOf = (path: MemberPath) => string;
 
 /** A parsed YAML or JSON file with the positions of its values. */

@@ -72,7 +72,8 @@ export async function runImport(
   const client = new TableClient(settings.connection, { socketsMax: settings.concurrency });
   try {
     if (settings.create) await retrying(briefRetries, () => client.createTable(settings.table));
-    // It would be about rows of an earlier run when this one is stopped before it notes its place.
+    // Otherwise the file would describe an earlier run if this one is stopped before it saves its
+    // position.
     if (settings.restart) await state?.remove();
     const start = before?.position ?? sourceStart;
     const rows = readRows(input, settings, start, start.offset > 0 ? header : undefined);
@@ -87,7 +88,7 @@ export async function runImport(
 
 interface ImportFiles {
   readonly state: ResumeState | undefined;
-  /** Where it goes on; undefined: it begins. */
+  /** Where the import resumes; undefined: at the beginning. */
   readonly before: ImportProgress | undefined;
   /** Takes the refused rows. */
   readonly errors: FileHandle | undefined;

@@ -3,7 +3,7 @@ import { open, stat, type FileHandle } from 'node:fs/promises';
 import { createInterface } from 'node:readline';
 import { codeOf, CommandFailure, messageOf, UsageError } from '../terminal/failure.js';
 
-/** Longest first line that is looked at, in bytes. */
+/** The longest first line that is examined, in bytes. */
 const firstLineBytesMax = 1024 * 1024;
 
 /**

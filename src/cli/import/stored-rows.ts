@@ -8,9 +8,9 @@ interface Written {
 }
 
 /**
- * The rows of one transaction that the table has with other columns; undefined when it lacks one of
- * the rows, so that the transaction was not committed. Reads row by row, up to the first that is
- * not there.
+ * The rows of one transaction that are stored with other columns; undefined when one of the rows is
+ * missing, so that the transaction was not committed. Reads row by row, up to the first missing
+ * one.
  */
 export async function differingRows<Row extends Written>(
   rows: readonly Row[],

@@ -42,9 +42,9 @@ export function payloadBytes({ entity, body }: WritableRow): number {
 /**
  * Writes rows of one partition with distinct keys in one entity group transaction. When the service
  * refuses it because of one row, that row is removed and the rest is retried. Returns the removed
- * rows. An insert whose answer was lost, and which then finds rows that exist, is not refused those
- * that the table has as they are to be: the lost attempt has written them. Throws errors that
- * concern all rows: no access, no table, no connection.
+ * rows. When the answer to an insert was lost and the repeated insert finds existing rows, rows
+ * that are stored with the same columns are not refused, because the lost attempt has written them.
+ * Throws errors that concern all rows: no access, no table, no connection.
  */
 export async function writeTransaction<Row extends WritableRow>(
   rows: readonly Row[],
@@ -84,7 +84,7 @@ function refusedBy<Row>({ code, message }: ServiceError, row: Row): RefusedWrite
 interface FailedAttempt {
   /** The error, which concerns single rows. */
   readonly failure: ServiceError;
-  /** Nobody knows what an attempt before this answer has written. */
+  /** The answer to an earlier attempt was lost, so rows may be written already. */
   readonly wasLost: boolean;
 }
 

@@ -20,12 +20,12 @@ export interface AccessFlags {
 /** Ranges, of a server that runs or of stores that this process has opened. */
 export interface PartitionAccess {
   readonly control: PartitionControl;
-  /** Whether operations are carried out here, so that nobody does when this process ends. */
+  /** Whether this process carries out the operations, which then stop when it ends. */
   readonly doesWork: boolean;
   close(): Promise<void>;
 }
 
-/** Adds the options that say whose ranges a command is about. */
+/** Adds the options that select the server or the stores of a command. */
 export function withAccess(command: Command): Command {
   return command
     .addOption(controlPortOption('the control API of the server that has the ranges'))
@@ -48,7 +48,7 @@ interface Opening {
   readonly removing?: readonly string[];
 }
 
-/** Throws `UsageError` when nothing says which ranges are meant. */
+/** Throws `UsageError` when the options select neither a server nor stores. */
 export async function accessOf(
   { controlPort, config }: AccessFlags,
   opening: Opening = {},
@@ -124,7 +124,7 @@ async function local(options: ServerOptions, opening: Opening): Promise<Partitio
   return { control: new Partitions(open), doesWork: true, close: () => open.close() };
 }
 
-/** Beside a server where it lets others in; else as the only user. */
+/** Opens the stores beside a server where their engine allows it, otherwise as their only user. */
 async function openStores(settings: ServerSettings, opening: Opening): Promise<OpenPartitions> {
   const { openPartitions } = await import('../../app/open-partitions.js');
   const { stores } = settings;

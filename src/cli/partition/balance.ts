@@ -50,7 +50,7 @@ async function balance(
   if (!json) process.stdout.write('All of it is over.\n');
 }
 
-/** The lines that show a plan, and what it could not take into account. */
+/** The lines that show a plan and its gaps, such as stores that do not answer. */
 export function planLines(plan: BalanceInfo): readonly string[] {
   const { operations, findings, notes, begun, away, unsized } = plan;
   const lines = [...operations, ...findings];

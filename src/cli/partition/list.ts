@@ -58,7 +58,7 @@ function busiestFirst(ranges: readonly PartitionInfo[]): readonly PartitionInfo[
   return ranges.toSorted((one, other) => rate(other) - rate(one));
 }
 
-/** Ranges, stores and operations as tables, and below them what is wrong with any of these. */
+/** Ranges, stores and operations as tables, followed by their problems. */
 export function shown({ ranges, stores, operations }: PartitionsInfo): string {
   const parts = [grid(rangeColumns, ranges), grid(storeColumns, stores)];
   if (operations.length > 0) parts.push(grid(operationColumns, operations));
@@ -125,7 +125,7 @@ const operationColumns: readonly Column<OperationInfo>[] = [
   left('step', ({ step }) => step),
 ];
 
-/** Columns in which no row has anything are left out. */
+/** Columns that are empty in all rows are left out. */
 function grid<Row>(columns: readonly Column<Row>[], rows: readonly Row[]): string {
   const used = columns.filter(({ text }) => rows.some((row) => text(row) !== undefined));
   const cells = rows.map((row) => used.map(({ text }) => text(row) ?? ''));

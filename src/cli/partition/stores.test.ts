@@ -6,7 +6,7 @@ import { costly } from '../../../test/support/run-length.js';
 
 const problem = 'Range 4 could not be moved: A record is damaged.';
 
-/** What a server answers while the store b has so many ranges. */
+/** The answer of a server while the store b has this number of ranges. */
 function answer(ranges: number, found: { readonly problem?: string } = {}): PartitionsInfo {
   const b = { store: 'b', state: 'draining', location: '/mnt/b', ranges, isHome: false } as const;
   return { ranges: [], stores: [{ ...b, ...found }], operations: [] };

@@ -22,7 +22,7 @@ const leftAlone =
   'This process did the work, and ends. A server of these stores goes on with it in about ten ' +
   'seconds; without one, cancel it.';
 
-/** Waits for the end of an operation and shows how it goes on. Throws when it failed. */
+/** Waits for the end of an operation and shows its progress. Throws when it failed. */
 export async function operationEnd(
   control: Pick<PartitionControl, 'operation'>,
   operation: number,
@@ -78,7 +78,7 @@ export async function jobResult<Result>(
 }
 
 /**
- * Waits for the end of a job and shows how it goes on. Throws when it failed, and `UsageError` when
+ * Waits for the end of a job and shows its progress. Throws when it failed, and `UsageError` when
  * it was refused.
  */
 export async function jobEnd(

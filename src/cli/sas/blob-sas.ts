@@ -3,7 +3,12 @@ import { systemClock } from '../../base/clock.js';
 import { letterOf } from '../../model/services/permission.js';
 import { sasVersions } from '../../wire/auth/sas/fields.js';
 import { signBlobSas } from '../../wire/auth/sas/sas-signature.js';
-import { blobPlace, placePath, placeText, type BlobPlace } from '../arguments/blob-place.js';
+import {
+  blobLocation,
+  locationPath,
+  locationText,
+  type BlobLocation,
+} from '../arguments/blob-location.js';
 import { withConnectionOptions } from '../client/connection-options.js';
 import { UsageError } from '../terminal/failure.js';
 import { containerLetters } from './permission-letters.js';
@@ -25,7 +30,7 @@ export function blobSasCommand(print: Print = toStandardOutput): Command {
         'from the account key alone: nothing is sent, and neither blob, container nor policy has ' +
         'to exist yet.',
     )
-    .argument('<place>', 'container/name for a blob, or a container', blobPlace)
+    .argument('<place>', 'container/name for a blob, or a container', blobLocation)
     .addOption(permissionsOption(letters))
     .addOption(policyOption('container'));
   withTermOptions(command, sasVersions.service).addOption(tokenFormatOption());
@@ -38,19 +43,19 @@ Examples:
   tabularium sas blob photos -p rl --https-only
   tabularium sas blob photos --policy visitors`,
     )
-    .action((place: BlobPlace, flags: ServiceTokenFlags) => {
+    .action((place: BlobLocation, flags: ServiceTokenFlags) => {
       print(blobToken(place, flags, systemClock.nowMicros()));
     });
 }
 
-function blobToken(place: BlobPlace, flags: ServiceTokenFlags, nowMicros: number): string {
+function blobToken(place: BlobLocation, flags: ServiceTokenFlags, nowMicros: number): string {
   const isBlob = place.blob !== undefined;
   if (isBlob) refuseLettersOfContainers(flags.permissions);
   const resource = isBlob ? 'b' : 'c';
   return serviceToken(flags, nowMicros, {
     service: 'blob',
-    path: placePath(place),
-    what: `${isBlob ? 'the blob' : 'blobs of the container'} ${placeText(place)}`,
+    path: locationPath(place),
+    what: `${isBlob ? 'the blob' : 'blobs of the container'} ${locationText(place)}`,
     sign: (fields, signer) =>
       signBlobSas({ resource, responseHeaders: {}, ...fields }, place, signer),
   });

@@ -40,7 +40,7 @@ const startsOn = new Date('2026-01-31T00:00:00Z');
 const expiresOn = new Date('2030-01-31T12:00:00Z');
 const times = ['--start', '2026-01-31', '--expiry', '2030-01-31T14:00+02:00'];
 
-/** What the commands print when run in this process, by default for the development account. */
+/** The output of commands that run in this process, by default for the development account. */
 async function printed(...args: readonly string[]): Promise<string> {
   let text = '';
   const print = (more: string): void => void (text += more);

@@ -15,7 +15,7 @@ export interface Reloading {
   stop(): void;
 }
 
-/** What holds from a reload on: settings that need a restart are those of the start. */
+/** The settings in force after a reload. Those that need a restart are still those of the start. */
 export interface Reloaded {
   readonly config: Config;
   readonly settings: StartSettings;
@@ -127,7 +127,10 @@ interface Next {
   readonly waiting: readonly string[];
 }
 
-/** What a loaded file changes now. Throws `UsageError` for one that no start would accept. */
+/**
+ * The settings that a loaded file changes now. Throws `UsageError` for one that no start would
+ * accept.
+ */
 function nextOf(held: Reloaded, loaded: LoadedConfig, settingsFor: SettingsFor): Next {
   const wanted = settingsFor(loaded);
   if (held.settings.areAccountsNamed && !wanted.areAccountsNamed) {

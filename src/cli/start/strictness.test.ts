@@ -71,7 +71,7 @@ describe('tabularium start', () => {
   });
 });
 
-/** What a page has and where the next one starts. */
+/** The rows of a page, and the start of the next one. */
 async function pageOf(client: WireClient, table: string, filter: string): Promise<string> {
   const response = await client.query(table, { filter });
   assert.equal(response.status, 200);

@@ -18,7 +18,7 @@ const count = 20;
 const names = Array.from({ length: count }, (_, at) => `n${at}`);
 const insecure = { allowInsecureConnection: true };
 
-/** Runs a command whose output nobody reads. */
+/** Runs a command whose output has no reader. */
 function unread(args: readonly string[], input = ''): Promise<CliResult> {
   const command = new CliProcess(args, { input });
   command.child.stdout.destroy();

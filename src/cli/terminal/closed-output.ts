@@ -20,8 +20,8 @@ let lost: (error: NodeJS.ErrnoException) => void = (error) => {
 };
 
 /**
- * From now on nothing that happens to the output ends the process unexpectedly: a command goes on
- * without it, and its exit code tells about its work, or 1 when the output is lost by a failure.
+ * From now on, errors of the output do not end the process unexpectedly: a command continues
+ * without output. Its exit code tells about its work, or is 1 when a failure has lost the output.
  */
 export function watchOutput(): void {
   process.stdout.on('error', (error: NodeJS.ErrnoException) => lost(error));
@@ -40,7 +40,7 @@ export function endWithOutput(): void {
   };
 }
 
-/** For servers: the process continues without its output, and without a word. */
+/** For servers: the process continues silently without its output. */
 export function ignoreLostOutput(): void {
   lost = () => undefined;
 }

@@ -13,7 +13,7 @@ export async function confirmed(
   );
   try {
     const answer = await Promise.race([terminal.question(`${printable(question)} [y/N] `), ended]);
-    // What is said next begins a line.
+    // The next output must begin on a new line.
     if (answer === undefined) output.write('\n');
     return answer !== undefined && /^y(es)?$/i.test(answer.trim());
   } finally {

@@ -19,8 +19,8 @@ export class CommandFailure extends Error {
 }
 
 /**
- * The error of a command that has done some of its work: a script must not take it for wrong usage,
- * of which nothing was done.
+ * The error of a command that has done some of its work: a script must not mistake it for wrong
+ * usage, which has no effect.
  */
 export function afterSomeWork(error: unknown): unknown {
   if (!(error instanceof UsageError)) return error;

@@ -4,7 +4,7 @@ import { CommandFailure, UsageError } from './failure.js';
 import { notice } from './notice.js';
 import { report } from '../report.js';
 
-/** What something prints to standard error. */
+/** The text that a call prints to standard error. */
 function noticesOf(t: TestContext, print: () => void): string {
   const write = t.mock.method(process.stderr, 'write', () => true);
   print();

@@ -2,8 +2,8 @@ import { systemClock } from '../../base/clock.js';
 import { printable } from './terminal.js';
 
 /**
- * Shows the progress of work: on a terminal in one line that is drawn again, with a bar when it is
- * known how much there is; elsewhere by a line every few seconds.
+ * Shows the progress of work: on a terminal in one line that is drawn again, with a bar when the
+ * total is known; elsewhere by a line every few seconds.
  */
 export interface ProgressReport {
   /** Prints a line above the bar. */
@@ -21,9 +21,9 @@ export interface ProgressStream {
 
 export interface ProgressSource {
   readonly stream: ProgressStream;
-  /** How much is done, 0 to 1; undefined while nobody knows how much there is. */
+  /** The share that is done, 0 to 1; undefined while the total is unknown. */
   readonly share: (() => number | undefined) | undefined;
-  /** Short texts that say what was done. */
+  /** Short texts about the work so far. */
   readonly facts: () => readonly string[];
   /** On a terminal short work, up to this time, shows nothing. Default: it shows at once. */
   readonly quietMs?: number;

@@ -5,7 +5,7 @@ import { CommandFailure } from '../terminal/failure.js';
 /** The bytes of a block of a file that is not huge; a smaller file is sent in one request. */
 const usualBlockBytes = 4 * 1024 * 1024;
 
-/** For bytes whose number nobody knows before. */
+/** For a source of unknown size. */
 const blindBlockBytes = 8 * 1024 * 1024;
 
 /** Several blocks are in memory at a time. */
@@ -14,7 +14,7 @@ const uploadBlockBytesMax = 100 * 1024 * 1024;
 /**
  * The bytes of a block, so that a blob of these bytes has no more blocks than it may have.
  *
- * @param bytes undefined when nobody knows
+ * @param bytes undefined when the size is unknown
  * @throws {CommandFailure} for more bytes than are sent
  */
 export function blockBytesFor(bytes: number | undefined): number {
@@ -29,7 +29,7 @@ export function blockBytesFor(bytes: number | undefined): number {
 const idBytes = 48;
 
 /**
- * The id of a block by its place and its MD5: a block that is there already under its id need not
+ * The id of a block by its place and its MD5: a block that is stored already under its id need not
  * be sent again.
  */
 export function blockId(index: number, md5: string): string {

@@ -1,4 +1,4 @@
-import { placeText, type NamedBlob } from '../arguments/blob-place.js';
+import { locationText, type NamedBlob } from '../arguments/blob-location.js';
 import type { BlobClient, CopyProgress } from '../client/blob-client.js';
 import { briefRetries, finalAnswer, retrying } from '../client/retry.js';
 import { ServiceError } from '../client/service-error.js';
@@ -54,7 +54,7 @@ async function started(client: BlobClient, blob: NamedBlob, source: string): Pro
 
 function ended(blob: NamedBlob, { status, description }: CopyProgress): CommandFailure {
   const why = description === undefined ? '' : `: ${description}`;
-  return new CommandFailure(`The copy to ${placeText(blob)} was ${status}${why}.`);
+  return new CommandFailure(`The copy to ${locationText(blob)} was ${status}${why}.`);
 }
 
 function withSourceHint(error: unknown): unknown {

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
 import { mkdir, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { placeText, type BlobPlace, type NamedBlob } from '../arguments/blob-place.js';
+import { locationText, type BlobLocation, type NamedBlob } from '../arguments/blob-location.js';
 import type { BlobClient, BlobListing } from '../client/blob-client.js';
 import { listPages } from '../client/blob-pages.js';
 import { codeOf, CommandFailure, messageOf } from '../terminal/failure.js';
@@ -23,14 +23,14 @@ export interface PlannedFile {
 export interface LeftOut {
   readonly kind: 'left-out';
   readonly blob: NamedBlob;
-  /** Goes on behind its name and a comma. */
+  /** A text that follows the name and a comma. */
   readonly reason: string;
 }
 
 /** The blobs that begin with a place, as files below a directory. */
 export async function* plannedDownloads(
   client: BlobClient,
-  { container, blob: prefix = '' }: BlobPlace,
+  { container, blob: prefix = '' }: BlobLocation,
   directory: string,
 ): AsyncGenerator<PlannedDownload> {
   const files = new FileNames();
@@ -59,7 +59,7 @@ function plannedDownload(
   }
   const above = files.folderOf(name);
   if (above !== undefined) {
-    const file = placeText({ container, blob: above });
+    const file = locationText({ container, blob: above });
     return { kind: 'left-out', blob, reason: `whose folder is the file of ${file}` };
   }
   files.add(name);
@@ -67,11 +67,11 @@ function plannedDownload(
 }
 
 /**
- * The names of files, told in their order. A blob may have the name of what is a folder in the name
- * of a later one; a file may not.
+ * The names of files, added in order. A blob may have a name that is a folder in the name of a
+ * later blob; a file may not.
  */
 class FileNames {
-  /** Those that the next name may go on behind, each the beginning of the one after it. */
+  /** The names that the next name may extend, each a prefix of the one after it. */
   readonly #open: string[] = [];
 
   add(name: string): void {

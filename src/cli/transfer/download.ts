@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { concurrentlyInOrder } from '../../base/async/concurrently.js';
-import { placeText, type NamedBlob } from '../arguments/blob-place.js';
+import { locationText, type NamedBlob } from '../arguments/blob-location.js';
 import {
   changed,
   checkedRangeBytesMax,
@@ -16,9 +16,15 @@ import type { Resumable } from './new-file.js';
 export interface DownloadOptions {
   /** Whether the MD5 that is kept with the blob must be that of its bytes. */
   readonly checksBlob: boolean;
-  /** Called once, before the first bytes: those of the blob, and those that are there already. */
+  /**
+   * Called once, before the first bytes, with the size of the blob and the bytes that the file has
+   * already.
+   */
   readonly onSize: (bytesTotal: number, bytesThere: number) => void;
-  /** Where a download that breaks off is kept, and where the next one goes on. Absent: nowhere. */
+  /**
+   * Keeps the bytes of an interrupted download, so that the next one resumes. Absent: they are not
+   * kept.
+   */
   readonly file?: Resumable;
 }
 
@@ -27,8 +33,8 @@ const rangesAtOnce = 4;
 
 /**
  * The bytes of a blob in their order, all of one state of the blob, without those that the file has
- * already. Each range is checked by its MD5 before it is given. Only what the MD5 of the whole will
- * be checked of is kept and gone on with.
+ * already. Each range is checked by its MD5 before it is given. A partial file is kept and resumed
+ * only when the MD5 of the whole will be checked.
  *
  * @throws {ServiceError | ConnectionError | CommandFailure} when the bytes that were given are no
  * whole blob, or not the one that its writer meant
@@ -61,11 +67,11 @@ export async function* download(
   file?.forget();
   if (bytesThere > 0) {
     throw new CommandFailure(
-      `What an earlier try had kept of ${placeText(blob)} was damaged: get it again.`,
+      `What an earlier try had kept of ${locationText(blob)} was damaged: get it again.`,
     );
   }
   throw new CommandFailure(
-    `${placeText(blob)} is not what its writer meant: its MD5 is ${found}, and ${md5} is ` +
+    `${locationText(blob)} is not what its writer meant: its MD5 is ${found}, and ${md5} is ` +
       'kept with it. Get it as it is with --no-check.',
   );
 }
@@ -80,7 +86,7 @@ async function firstPart(client: BlobClient, blob: NamedBlob): Promise<BlobPart>
   try {
     return await retrying(briefRetries, () => client.getRange(blob, range, undefined));
   } catch (error) {
-    // No range of an empty blob is one.
+    // Every range of an empty blob is refused.
     if (!(error instanceof ServiceError) || error.code !== 'InvalidRange') throw error;
     return retrying(briefRetries, () => client.getEmpty(blob));
   }

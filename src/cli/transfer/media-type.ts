@@ -1,8 +1,8 @@
 import mime from 'mime';
 
 /**
- * The media type of what has this name, by its ending and the registry of media types;
- * undefined when that says nothing.
+ * The media type of a file name, by its extension and the registry of media types; undefined for an
+ * unknown extension.
  */
 export function mediaTypeOf(name: string): string | undefined {
   const [, ending] = /\.([^./]+)$/.exec(name) ?? [];

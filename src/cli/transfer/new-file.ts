@@ -4,7 +4,9 @@ import { systemRandomness } from '../../base/randomness.js';
 import { kindOf } from '../../base/regular-file.js';
 import { codeOf, CommandFailure, messageOf, UsageError } from '../terminal/failure.js';
 
-/** Those that end a process unless it handles them; SIGHUP comes when a terminal is closed. */
+/**
+ * The signals that end a process unless it handles them; SIGHUP is sent when a terminal is closed.
+ */
 const signals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
 
 /** The first bytes of a file, of an earlier try that did not end. */
@@ -16,20 +18,20 @@ export interface PartialFile {
 /** The means by which the source of a new file makes it resumable. */
 export interface Resumable {
   /**
-   * Keeps what is written from now on when the file cannot be completed, for the next file of this
-   * name and state to continue. Returns what an earlier attempt has left; further chunks follow it.
-   * To be called before the first chunk. `state` identifies the contents, by letters and digits.
+   * From now on, an incomplete file is kept for the next file of this name and state to continue.
+   * Returns the bytes that an earlier attempt has left; further chunks follow them. To be called
+   * before the first chunk. `state` identifies the contents, by letters and digits.
    */
   resume(state: string): Promise<PartialFile>;
-  /** Discards what was written or kept. */
+  /** Discards the bytes that were written or kept. */
   forget(): void;
 }
 
 /**
- * Writes a file that appears, or replaces another, when all of it is on disk. Until then it is
- * beside its place under another name. When the chunks or the disk fail, or the process is told to
- * end, it is removed, or kept as its source has asked; `onKept` is called with the place then,
- * unless the process ends.
+ * Writes a file that appears, or replaces another, when all of it is on disk. Until then it has
+ * another name in the same folder. When the chunks or the disk fail, or a signal ends the process,
+ * it is removed, or kept when its source has called `resume`; then `onKept` is called with its
+ * path, unless the process ends.
  *
  * @throws {UsageError} for a place that is taken by anything but a file
  */
@@ -62,7 +64,7 @@ class NewFile implements Resumable {
   readonly #target: string;
   readonly #temporary: string;
   #handle: FileHandle;
-  /** Where it goes when it cannot be completed; undefined: it is removed. */
+  /** The name under which an incomplete file is kept; undefined: it is removed. */
   #keptAs: string | undefined;
 
   private constructor(path: string, target: string, temporary: string, handle: FileHandle) {
@@ -112,7 +114,7 @@ class NewFile implements Resumable {
     if (this.#keptAs !== undefined) await rm(this.#keptAs, { force: true });
   }
 
-  /** Leaves nothing beside the place, or what is to be kept; returns where. Does not throw. */
+  /** Removes the incomplete file, or keeps it and returns its path. Does not throw. */
   giveUp(): string | undefined {
     const keptAs = this.#keptAs;
     try {
@@ -120,7 +122,7 @@ class NewFile implements Resumable {
       else rmSync(this.#temporary, { force: true });
       return keptAs;
     } catch {
-      // The failure that led here is the one to tell.
+      // The caller reports the original failure.
       rmSync(this.#temporary, { force: true });
       return undefined;
     }

@@ -8,7 +8,7 @@ export class TransferProgress {
   #bytesThere = 0;
   readonly #report: ProgressReport;
 
-  /** `total`: the bytes that are expected; undefined when nobody will know. */
+  /** `total`: the bytes that are expected; undefined when it stays unknown. */
   constructor(stream: NodeJS.WriteStream, total: (() => number) | undefined) {
     const rate = rateOf(() => this.#bytes);
     this.#report = showProgress({
@@ -19,7 +19,7 @@ export class TransferProgress {
     });
   }
 
-  /** Without those that were there. */
+  /** The bytes of this transfer, without those that an earlier one has left. */
   get bytes(): number {
     return this.#bytes;
   }
@@ -28,7 +28,7 @@ export class TransferProgress {
     return this.#bytesThere;
   }
 
-  /** Bytes that an earlier transfer has left: they are done, and have taken no time. */
+  /** Counts bytes that an earlier transfer has left: they are done, and have taken no time. */
   skip(bytes: number): void {
     this.#bytesThere += bytes;
   }

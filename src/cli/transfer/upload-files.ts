@@ -1,7 +1,7 @@
 import type { Dirent } from 'node:fs';
 import { readdir, stat } from 'node:fs/promises';
 import { basename, join, resolve } from 'node:path';
-import { blobNameProblem, type BlobPlace, type NamedBlob } from '../arguments/blob-place.js';
+import { blobNameProblem, type BlobLocation, type NamedBlob } from '../arguments/blob-location.js';
 import { codeOf, CommandFailure, messageOf, UsageError } from '../terminal/failure.js';
 
 /** A file and the blob that it becomes. */
@@ -23,16 +23,16 @@ export interface UploadPlan {
 const uploadFilesMax = 1_000_000;
 
 /**
- * What each path becomes: one file the blob that the place names; several, or a place that ends
- * with a slash or names no blob, blobs with the names of the files. Files of a directory are named
- * by their paths in it. Nothing is read but directories.
+ * Plans the blob of each path. A single file becomes the blob that the location names. Several
+ * files, or a location that ends with a slash or names no blob, give blobs with the names of the
+ * files; files of a directory are named by their paths in it. Only directories are read.
  *
  * @throws {UsageError} for paths that cannot become blobs of this place
  * @throws {CommandFailure} for what is absent or cannot be read
  */
 export async function planUploads(
   paths: readonly string[],
-  place: BlobPlace,
+  place: BlobLocation,
   { recursive }: { readonly recursive: boolean },
 ): Promise<UploadPlan> {
   const uploads: PlannedUpload[] = [];
@@ -109,10 +109,10 @@ async function factsOf(path: string) {
   }
 }
 
-/** What stands for bytes that are no UTF-8. */
+/** The character that replaces bytes that are no UTF-8. */
 const unreadable = '\ufffd';
 
-/** A file that is listed and is not there: its name has other bytes than its text says. */
+/** The error for a file that is listed but cannot be found, because its name is not valid UTF-8. */
 function unreadableName(path: string, error: unknown): CommandFailure | undefined {
   if (codeOf(error) !== 'ENOENT' || !path.includes(unreadable)) return undefined;
   return new CommandFailure(`The name of ${path} is not UTF-8: rename it.`);

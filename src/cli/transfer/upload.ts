@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { concurrently } from '../../base/async/concurrently.js';
-import { placeText, type NamedBlob } from '../arguments/blob-place.js';
+import { locationText, type NamedBlob } from '../arguments/blob-location.js';
 import type { BlobClient } from '../client/blob-client.js';
 import { md5Of } from '../client/blob-md5.js';
 import { briefRetries, retrying } from '../client/retry.js';
@@ -10,7 +10,7 @@ import { blockBytesFor, blockId, blocksOf, type SourceBlock } from './blocks.js'
 /** Bytes for a blob. */
 export interface UploadSource {
   readonly bytes: AsyncIterable<Buffer>;
-  /** Undefined when nobody knows. */
+  /** Undefined when it is unknown. */
   readonly size: number | undefined;
 }
 
@@ -115,7 +115,7 @@ function withBlockHint(error: unknown, blob: NamedBlob): unknown {
   return new ServiceError(
     error.status,
     error.code,
-    `${error.message} Another client has stored blocks of ${placeText(blob)} in another way: ` +
+    `${error.message} Another client has stored blocks of ${locationText(blob)} in another way: ` +
       'delete the blob first.',
   );
 }

@@ -1,12 +1,12 @@
 import { isIP } from 'node:net';
 import type { Connection } from './connection.js';
 import { UsageError } from '../terminal/failure.js';
-import { blobPlace, type BlobPlace } from '../arguments/blob-place.js';
+import { blobLocation, type BlobLocation } from '../arguments/blob-location.js';
 
 /** A container or a blob of some storage account. */
-export interface RemotePlace {
+export interface RemoteLocation {
   readonly connection: Connection;
-  readonly place: BlobPlace;
+  readonly place: BlobLocation;
   /** As it was given, with its signature; undefined for a place of the connection. */
   readonly url: string | undefined;
 }
@@ -16,8 +16,8 @@ export interface RemotePlace {
  * of the connected account without one is read with the key of the connection. Throws `UsageError`
  * that repeats no URL, which may contain a signature.
  */
-export function remotePlace(text: string, connection: Connection): RemotePlace {
-  if (!/^https?:\/\//i.test(text)) return { connection, place: blobPlace(text), url: undefined };
+export function remoteLocation(text: string, connection: Connection): RemoteLocation {
+  if (!/^https?:\/\//i.test(text)) return { connection, place: blobLocation(text), url: undefined };
   if (!URL.canParse(text)) throw new UsageError('A URL of a blob cannot be read.');
   const url = new URL(text);
   if (url.username !== '' || url.hash !== '') {
@@ -28,7 +28,7 @@ export function remotePlace(text: string, connection: Connection): RemotePlace {
   const account = isInPath ? first : (url.hostname.split('.')[0] ?? '');
   const endpoint = isInPath ? `${url.origin}/${first}` : url.origin;
   const path = isInPath ? rest : [first, ...rest];
-  const place = blobPlace(decoded(path.join('/')));
+  const place = blobLocation(decoded(path.join('/')));
   const isSigned = url.searchParams.has('sig');
   if (!isSigned && endpoint === connection.endpoint) return { connection, place, url: text };
   const credential = { kind: 'sas', query: isSigned ? url.search.slice(1) : '' } as const;

@@ -4,13 +4,13 @@ import { UsageError } from '../terminal/failure.js';
 import { blobNameLengthMax, blobNameSegmentsMax } from '../../wire/blobs/resource-path.js';
 
 /** A container, or with a name a blob in it. */
-export interface BlobPlace {
+export interface BlobLocation {
   readonly container: string;
   readonly blob: string | undefined;
 }
 
 /** A blob. */
-export interface NamedBlob extends BlobPlace {
+export interface NamedBlob extends BlobLocation {
   readonly blob: string;
   /** The version of this id. Absent: the blob itself. */
   readonly versionId?: string | undefined;
@@ -20,7 +20,7 @@ export interface NamedBlob extends BlobPlace {
  * Reads `container` or `container/name`; a name that ends with a slash is kept as it is. Throws
  * `UsageError`.
  */
-export function blobPlace(text: string): BlobPlace {
+export function blobLocation(text: string): BlobLocation {
   const slash = text.indexOf('/');
   const container = containerName(slash < 0 ? text : text.slice(0, slash));
   const blob = slash < 0 ? '' : text.slice(slash + 1);
@@ -29,7 +29,7 @@ export function blobPlace(text: string): BlobPlace {
 
 /** Reads `container/name`. Throws `UsageError`. */
 export function namedBlob(text: string): NamedBlob {
-  const { container, blob } = blobPlace(text);
+  const { container, blob } = blobLocation(text);
   if (blob !== undefined) return { container, blob };
   throw new UsageError(`Name a blob behind the container: ${container}/name.`);
 }
@@ -68,12 +68,12 @@ export function blobNameProblem(text: string): string | undefined {
 }
 
 /** How people write it. */
-export function placeText({ container, blob }: BlobPlace): string {
+export function locationText({ container, blob }: BlobLocation): string {
   return blob === undefined ? container : `${container}/${blob}`;
 }
 
 /** The path of a URL, percent-encoded, without a leading slash. */
-export function placePath({ container, blob }: BlobPlace): string {
+export function locationPath({ container, blob }: BlobLocation): string {
   return blob === undefined
     ? container
     : `${container}/${blob.split('/').map(encodeURIComponent).join('/')}`;
