@@ -83,7 +83,7 @@ describe('lines of logs', () => {
   it('are written as fast as they come, without a pause that would drop some', async (t) => {
     const logs = memoryLogs();
     const { analytics, timers, told } = await analyticsOver(t, logs);
-    // Nothing tells that the pause is over, and more comes than may wait.
+    // The pause does not end, and more lines arrive than may wait.
     const count = (logWaitingBytesMax + 4 * mebibyte) / lineBytes;
     for (let sent = 0; sent < count; sent += 1) {
       analytics.observe(long);

@@ -96,7 +96,7 @@ const reclaimedEntriesMax = 512;
 
 /**
  * As `reclaimedEntriesMax`, of queues. Hundreds of thousands of messages may expire together, and
- * what is deleted of them in a second is noticed by others.
+ * other requests notice how many of them are deleted in a second.
  */
 const reclaimedQueueEntriesMax = 192;
 

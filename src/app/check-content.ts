@@ -7,12 +7,12 @@ import type { Entry } from '../kv/store.js';
 import { extentsOfBlobs, isOfBlobs, type BlobExtent } from '../services/blobs/stored-blobs.js';
 import type { CheckReport } from './check.js';
 
-/** Files that are read at the same time: many are short. */
+/** Files that are read at the same time, because many are short. */
 const filesAtOnce = 4;
-/** Pages of the data file that are gone through before others have their turn. */
+/** Pages of the data file that are read before yielding. */
 const pagesAtOnce = 100;
 
-/** A file of the content that is not what a blob needs. */
+/** A file of the content that is missing or damaged. */
 export interface ContentDamage extends ExtentFault {
   readonly account: string;
   readonly container: string;
@@ -28,14 +28,14 @@ export interface ContentReport {
   readonly bytes: number;
   /** Files that are damaged or missing. */
   readonly damages: number;
-  /** Files that no blob names: given up, or left by a crash. Servers delete them. */
+  /** Files that no blob names, such as those left by a crash. Servers delete them. */
   readonly leftovers: number;
 }
 
 export interface ContentListener {
-  /** How much blobs name, before any of it is read. */
+  /** The total of files and bytes that blobs name, before any file is read. */
   begin(total: Pick<ContentReport, 'files' | 'bytes'>): void;
-  /** Bytes were read, and are right. */
+  /** Called with the bytes that were read and found intact. */
   read(bytes: number): void;
   damage(damage: ContentDamage): void;
 }

@@ -2,16 +2,19 @@ import { checkJournal, noteKey, type JournalReport } from '../engines/journal/ch
 import { checkDirectory, type ProgressListener } from '../engines/lmdb/check/directory-check.js';
 import type { CheckReport as DataFileReport } from '../engines/lmdb/check/check.js';
 
-/** What was found in a data directory. */
+/** The findings in a data directory. */
 export interface CheckReport extends DataFileReport {
-  /** Undefined where no journal was left, and where the data file does not tell. */
+  /** Undefined when there is no journal, and when the data file does not tell. */
   readonly journal: JournalReport | undefined;
 }
 
 export interface CheckListener {
   /** Pages of the data file were read. */
   readonly pages: ProgressListener;
-  /** So many files of the journal were read: a process that died again and again leaves many. */
+  /**
+   * Called with the number of journal files that were read. A process that has died repeatedly
+   * leaves many.
+   */
   readonly journal: (files: number) => void;
 }
 

@@ -13,7 +13,7 @@ function failing(failure: Error): ControlTarget {
     await Promise.resolve();
     throw failure;
   };
-  // The route asks for nothing else.
+  // The route uses no other member.
   const partitions = Object.assign({} as ServedPartitionControl, { cancel });
   return Object.assign({} as ControlTarget, { partitions });
 }

@@ -22,7 +22,7 @@ export async function openControl(
   }
 }
 
-/** When a store that does not answer for now is asked again, in seconds. */
+/** The seconds after which a client may retry while a store does not answer. */
 const retryAfterSeconds = 1;
 
 /**

@@ -7,7 +7,7 @@ import type { ServedStore } from '../kv/served-store.js';
 import { openStore } from './backend.js';
 import { startServer } from './server.js';
 
-/** So that nothing waits long for a store. */
+/** Shortens waits for a store. */
 const hastyTimers = fasterTimers(100, systemTimers);
 
 interface State {
@@ -31,7 +31,7 @@ async function serverWith(state: State) {
   };
 }
 
-/** A store that tells of other trouble than its own, and reads otherwise. */
+/** A store with another trouble and other reads. */
 function changed(store: ServedStore, state: State): ServedStore {
   const trouble = () => state.trouble;
   const get: ServedStore['get'] = (key) => state.get?.() ?? store.get(key);
@@ -78,7 +78,7 @@ void describe('the health of a server', () => {
     const state: State = { trouble: new StoreUnavailableError('No database takes writes.') };
     await using server = await serverWith(state);
     state.get = () => {
-      // As the engine does when it finds its server again.
+      // The engine does the same when it reaches its server again.
       delete state.trouble;
       return Promise.resolve(undefined);
     };

@@ -31,7 +31,7 @@ async function output(program: string): Promise<string> {
 
 const module = JSON.stringify(new URL('server.js', import.meta.url).href);
 
-/** What another process gets that joins the directory as a worker. */
+/** The result of another process that joins the directory as a worker. */
 function joinFromOutside(location: string): Promise<string> {
   return output(`
     import { createWorkerServer } from ${module};

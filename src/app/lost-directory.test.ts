@@ -4,7 +4,7 @@ import { it } from 'node:test';
 import { startDurableServer } from '../../test/support/start-server.js';
 import { WireClient } from '../../test/wire/kit/client.js';
 
-/** What a server says first that misses its files. */
+/** The first log message of a server whose files are missing. */
 const missed = {
   on: /The journal file .*journal.* was moved, replaced or removed/,
   off: /The file .*data\.mdb is gone/,

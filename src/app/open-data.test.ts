@@ -73,7 +73,7 @@ void it('leaves to the sweep what waits alone, or all when the store has lost co
   }
 });
 
-/** A store, and a sweep of the content by another process that finds nothing named. */
+/** A store, and a sweep of the content by another process, for which no extent is named. */
 async function setUp(t: TestContext) {
   const directory = await mkdtemp(join(tmpdir(), 'tabularium-data-'));
   t.after(() => rm(directory, { recursive: true, force: true }));

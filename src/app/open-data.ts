@@ -62,7 +62,7 @@ async function endLast(session: OpenContent, store: ServedStore): Promise<void> 
   let isClosed = false;
   try {
     await store.close();
-    // One that has failed may be stuck in a commit.
+    // A store that has failed may be stuck in a commit.
     isClosed = !(store.trouble() instanceof StoreFailedError);
   } finally {
     await session.end(commitsAtEnd(isSound, isClosed));

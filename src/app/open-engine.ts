@@ -99,7 +99,7 @@ export async function openEngine(settings: EngineSettings, sharing: Sharing): Pr
   });
 }
 
-/** The engine, with the driver of its database, is loaded only where it is asked for. */
+/** The engine and its database driver are loaded only when the settings name them. */
 async function openPostgres(
   { storageClock: clock, timers, randomness, durability, logger }: EngineSettings,
   { url, schema, onLostCommits, commitForm, replicas }: PostgresChoice,
@@ -166,7 +166,7 @@ async function joined(base: LmdbStore, directory: string): Promise<ServedStore> 
 
 const progressMs = 1_000;
 
-/** Whether progress is to be told now: true once a second, and not in the first one. */
+/** Whether to report progress now: true once a second, except in the first second. */
 function everySecond(clock: Pick<Clock, 'monotonicMs'>): () => boolean {
   let toldMs = clock.monotonicMs();
   return () => {

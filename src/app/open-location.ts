@@ -12,7 +12,7 @@ import { settingsOf } from './settings.js';
 const dataFile = 'data.mdb';
 
 /**
- * Opens the data of a location that nobody else uses; a data directory is locked. Throws
+ * Opens the data of a location that no other process uses; a data directory is locked. Throws
  * `MigrationError`, `DataDirectoryError` or `DatabaseError`.
  */
 export async function openSource(source: DataLocation): Promise<MigrationStore> {

@@ -5,7 +5,7 @@ import type { Refusal } from '../partition/operations/operations.js';
 import type { OpenPartitions } from './open-partitions.js';
 import { refusalText } from './partitions/texts.js';
 
-/** Why an operation does not begin, with the stores that there are. */
+/** The refusal of an operation, with the names of the existing stores. */
 export async function refusalOf(
   { catalogue, members }: Pick<OpenPartitions, 'catalogue' | 'members'>,
   refusal: Refusal,
@@ -16,7 +16,7 @@ export async function refusalOf(
   return new PartitionRefusal(refusalText(refusal, about, stores.join(', ')));
 }
 
-/** Throws a refusal that says what the error says. */
+/** Throws a refusal with the message of the error. */
 export function refuse(error: unknown): never {
   throw new PartitionRefusal(messageOf(error), { cause: error });
 }

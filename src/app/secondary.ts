@@ -5,7 +5,7 @@ import type { ServerSettings } from './settings.js';
 
 /** The store of the secondary endpoints when it is not the primary's: standbys of a database. */
 export interface SecondaryStore extends Store {
-  /** How far it is. */
+  /** Its replication status. */
   synchrony: Exclude<ServiceBackend['synchrony'], undefined>;
 }
 

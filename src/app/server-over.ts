@@ -8,7 +8,7 @@ import type { ServerSettings } from './settings.js';
 /**
  * As `createServer`, over a store that the program has opened, such as one of an engine of its own:
  * it has entities, messages and blobs. `location` or `inMemory` says where the bytes of large blobs
- * are. One server at a time may work on the store, unless nobody uses blobs. The server closes the
+ * are. Only one server at a time may work on the store when blobs are used. The server closes the
  * store, also when it does not start.
  */
 export async function createServerOver(

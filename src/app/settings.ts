@@ -34,7 +34,7 @@ export interface PostgresChoice {
   readonly url: string;
   readonly schema: string;
   readonly onLostCommits: 'refuse' | 'accept';
-  /** Undefined: as the database has it. */
+  /** Undefined: the form that the database is set to. */
   readonly commitForm: 'function' | 'transaction' | undefined;
   /** Standbys that the secondary endpoints read. */
   readonly replicas: string | undefined;
@@ -54,7 +54,7 @@ export interface ListenerSettings {
 /** Options with every default filled in. */
 export interface ServerSettings {
   readonly storage: StorageChoice;
-  /** Stores beside that one, by name; undefined: all data are in one. */
+  /** Stores beside the home store, by name; undefined: all data are in one store. */
   readonly stores: MemberChoices | undefined;
   readonly balancer: 'off' | 'advise' | 'on';
   readonly listeners: Readonly<Record<ServiceName, ListenerSettings>>;

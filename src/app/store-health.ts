@@ -33,8 +33,8 @@ export class StoreHealth {
   /** Reads the store once, however many ask at the same time. Resolves within three seconds. */
   async check(): Promise<Exclude<Health, 'closing'>> {
     const { data, logger, timers } = this.#options;
-    // The trouble of the store was logged when it began. One that is away notices by a read that it
-    // is back.
+    // The trouble of the store was logged when it began. A store that is away needs a read to
+    // notice that it is back.
     const trouble = data.trouble();
     if (trouble instanceof MovedError) return 'moved';
     if (trouble !== undefined && !(trouble instanceof StoreUnavailableError)) return 'failed';

@@ -1,2 +1,2 @@
-/** For the end of a process, for all stores that it has open. */
+/** For the end of a process: applies to all stores that it has open. */
 export { haltWrites } from '../engines/lmdb/write-transaction.js';

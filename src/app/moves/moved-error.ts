@@ -1,4 +1,4 @@
-/** All data have moved to another location; nothing is read or written here any more. */
+/** All data have moved to another location, so this store refuses reads and writes. */
 export class MovedError extends Error {
   override readonly name = 'MovedError';
 

@@ -1,7 +1,7 @@
 import { openRegularFile, readWhole } from '../../base/regular-file.js';
 import { stampOf } from '../../base/file-stamp.js';
 
-/** The text of a key set, and a mark that changes with it. */
+/** The text of a key set, and a stamp that changes with it. */
 export interface KeyText {
   readonly mark: string;
   readonly text: string;

@@ -37,7 +37,7 @@ export const blobRows = {
   /**
    * Let blobs have immutability policies and legal holds, and keep versions of blobs, as the cloud
    * service needs it for them: `true` in all accounts, or in those of these names (`*`: in all).
-   * What keeps a blob stays when the option is taken away. Default: in none.
+   * Existing policies and legal holds stay when the option is removed. Default: in none.
    */
   blobImmutability: option({
     shape: accounts,

@@ -5,7 +5,7 @@ import { option } from './option.js';
 const hostsMax = 1_000;
 const hostCharactersMax = 262;
 
-/** Bytes of a source where nothing else is said: 100 GiB. */
+/** The default longest source: 100 GiB. */
 const bytesMaxStandard = 100 * 1024 ** 3;
 
 /** Which blobs of other servers this one copies. */
@@ -87,7 +87,7 @@ export const copySourceOptions = {
   }),
 };
 
-/** What the options say, with every default. */
+/** The rules of the options, with every default. */
 export function sourceRulesOf({
   hosts,
   privateNetworks = false,

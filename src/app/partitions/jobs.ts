@@ -1,10 +1,10 @@
 import { messageOf } from '../../base/thrown.js';
 import { PartitionRefusal, type JobInfo } from '../../http/control/partitions.js';
 
-/** Jobs that are remembered when they have ended. */
+/** Ended jobs that are remembered. */
 const jobsMax = 100;
 
-/** Receives how much a job has done and how much there is, in the unit of the job. */
+/** Receives the completed and the total work of a job, in the unit of the job. */
 export interface JobProgress {
   add(done: number): void;
   total(total: number): void;

@@ -44,10 +44,10 @@ const headerNames = [
   'contentDisposition',
   'cacheControl',
 ] as const;
-/** What a header can carry. */
+/** The characters that a header can carry. */
 const headerText = /^[\x20-\x7e]*$/;
 
-/** Throws `SeedError` for what can be found before anything is created. */
+/** Throws `SeedError` for mistakes that can be found before anything is created. */
 export function checkSeedBlob(
   container: string,
   name: string,
@@ -113,7 +113,7 @@ async function makeBlob(target: ContainerTarget, name: string, blob: SeedBlob): 
   await blobs.putBlockBlob(address, properties, { body: bodyOf(blob), conditions });
 }
 
-/** Throws `BlobAlreadyExists` for a blob that is whole. */
+/** Throws `BlobAlreadyExists` for a complete blob. */
 async function assertUnfinished(blobs: BlobService, address: BlobAddress): Promise<void> {
   const [[mark]] = [unfinished];
   try {
@@ -126,7 +126,7 @@ async function assertUnfinished(blobs: BlobService, address: BlobAddress): Promi
   throw new StorageError('BlobAlreadyExists');
 }
 
-/** Writes a blob whose content takes several commits, and marks it meanwhile. */
+/** Writes a blob whose content takes several commits, and marks it as unfinished meanwhile. */
 async function makeInPieces(
   blobs: BlobService,
   address: BlobAddress,

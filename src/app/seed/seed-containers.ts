@@ -12,7 +12,7 @@ import {
 import type { SeedMistakes } from './seed-mistakes.js';
 import { refused, seedErrorOf } from './seed-tables.js';
 
-/** A blob as a seed has it: its text alone, all that is said of it, or null for an empty one. */
+/** A blob of a seed: its text alone, an object with all its members, or null for an empty one. */
 type BlobEntry = string | SeedBlob | null;
 
 /** Blobs that are written at the same time: each waits for the disk. */
@@ -36,7 +36,7 @@ export function noteContainerMistakes(
   }
 }
 
-/** Where containers of a seed go. */
+/** The account in which containers of a seed are created. */
 type AccountTarget = Pick<ContainerTarget, 'blobs' | 'account' | 'ifExists'>;
 
 /** Records public access that the account refuses, of containers that would get it. */

@@ -29,8 +29,8 @@ export interface QueueTarget {
 }
 
 /**
- * Metadata that marks what is not whole: a queue without all its messages, a blob without all its
- * bytes. After an interruption the mark stays, and the next run continues.
+ * Metadata that mark an incomplete queue or blob, which lacks some of its messages or bytes. After
+ * an interruption the mark stays, and the next run continues.
  */
 export const unfinished: Metadata = [['tabularium_seed', 'unfinished']];
 

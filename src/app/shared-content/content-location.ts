@@ -20,8 +20,8 @@ const locationForm = /^(?<id>[0-9a-f]{16}) (?<shown>.*)$/s;
 
 /**
  * Where else the content of a shared key space is kept; undefined: in these files. The first server
- * that opens the key space decides, and marks its files. Whoever sees the mark has the same files,
- * on whatever machine and under whatever path.
+ * that opens the key space decides, and marks its files. A server that finds the mark has the same
+ * files, on any machine and under any path.
  */
 export async function locationOfContent(
   store: Store,
@@ -29,7 +29,7 @@ export async function locationOfContent(
 ): Promise<string | undefined> {
   if ((await store.get(locationKey)) === undefined) {
     const id = asBuffer(randomness.bytes(idBytes)).toString('hex');
-    // First, so that no key space names a location that nobody has.
+    // The mark is written first, so that no key space names a location without files.
     await writeWholeFile(files, markOf(id), Buffer.from(shown));
     await files.syncFolder('');
     const { ok } = await store.commit({

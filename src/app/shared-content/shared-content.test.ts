@@ -187,7 +187,7 @@ void describe('content that servers of several machines share', () => {
     await ending.put();
     const former = ending.shared.store;
     await ending.shared.end('known');
-    // Only what waited is asked about.
+    // The sweep only checks extents that waited for a commit.
     assert.equal(await living.sweepAfter(0), 1);
     await assert.rejects(former.commit(naming), GuardError);
     assert.equal(await store.get(owner), undefined);
@@ -361,7 +361,7 @@ void describe('content that servers of several machines share', () => {
     for (let look = 0; look < 7; look += 1) await living.sweepAfter(5);
     const former = still.shared.store;
     const renewed = renewalsOf(still.shared);
-    // It goes on where it stood: its write and its renewal notice it.
+    // The process continues, and its write and its renewal notice that the session is lost.
     await Promise.all([assert.rejects(still.put(), ContentSessionLostError), still.live(0)]);
     await assert.rejects(former.commit(naming), GuardError);
     assert.equal(await store.get(owner), undefined);

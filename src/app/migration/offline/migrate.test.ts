@@ -28,7 +28,7 @@ function keyOf(number: number): Buffer {
   return Buffer.concat([partition, Buffer.from(String(number).padStart(6, '0'))]);
 }
 
-/** A data directory with so many entries, each with a version of its own. */
+/** A data directory with `count` entries, each with a version of its own. */
 async function fill(directory: string, count: number, first = 0): Promise<void> {
   const store = await openLmdbStore({ directory, clock: systemClock });
   const entries = Array.from({ length: count }, (_, at) => ({
@@ -40,7 +40,7 @@ async function fill(directory: string, count: number, first = 0): Promise<void> 
   await store.close();
 }
 
-/** Breaks off when so many bytes of entries were copied. */
+/** Throws when this number of bytes of entries were copied. */
 function cutAfter(bytes: number): MigrationListener {
   let phase = '';
   let copied = 0;

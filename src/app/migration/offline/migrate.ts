@@ -47,7 +47,7 @@ export interface MigrationListener {
   progress(bytes: number): void;
 }
 
-/** What was copied, and was found equal in source and target. */
+/** The copied data, which were found equal in source and target. */
 export interface Migration {
   readonly summary: Summary;
   /** The files of content that blobs name, and what they name of them. */

@@ -123,14 +123,14 @@ const tinyJournal = {
   fileBytes: 32_768,
 };
 
-/** Moves the data while clients write; nothing that they were told is missing. */
+/** Moves the data while clients write, and checks that no acknowledged write is missing. */
 async function moveUnderWrites(world: World): Promise<void> {
   const { source } = world;
   await fill(world, 1_500);
   const acknowledged = new Map<string, string | undefined>();
   const write = async (writer: number): Promise<void> => {
     for (let count = 0; ; count += 1) {
-      // Keys of its own, before, between and behind those that are there.
+      // Keys of its own, before, between and behind the existing ones.
       const name = `${String((count * 37) % 2_000).padStart(5, '0')}-${writer}`;
       const text = count % 3 === 0 ? undefined : `${writer}, ${count}`;
       if (text === undefined) {

@@ -204,7 +204,7 @@ export class OnlineMigration {
     await brought.end();
   }
 
-  /** The keys in which source and target differ although they were not written meanwhile. */
+  /** The keys that were not written meanwhile and in which source and target still differ. */
   async #compare(brought: ExtentReplica): Promise<readonly SizedKey[]> {
     const { target, listener } = this.#parts;
     listener.begin('comparing');

@@ -101,7 +101,7 @@ void describe('a server whose data move while it serves', () => {
       createServer({ location: source }),
       /All data have moved to .*target: start servers there/,
     );
-    // What was copied of a blob that is no more is looked for there.
+    // The next start looks for copied extents of deleted blobs by this mark.
     await stat(join(target, 'content', 'suspect-all'));
 
     const second = await createServer({ location: target });
