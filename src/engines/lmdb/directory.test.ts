@@ -63,7 +63,7 @@ const holder = fileURLToPath(
 const robustShared = 0x90;
 const destroyed = -1;
 
-/** What LMDB does when it believes that it is the last to close the environment. */
+/** The effect of LMDB when it believes that it is the last to close the environment. */
 async function destroyMutexes(path: string): Promise<void> {
   const file = await openFile(path, 'r+');
   const { buffer } = await file.read(Buffer.alloc(8272), 0, 8272, 0);

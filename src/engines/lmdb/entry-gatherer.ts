@@ -16,7 +16,7 @@ import {
 /** A larger record gets its own memory: sharing would save little and could keep much alive. */
 const sharedBytesMax = 16_384;
 
-/** Shared by all gatherers, as the memory that it shows is. */
+/** Shared by all gatherers, like the memory that it shows. */
 const laidOutRow = new LaidOutRow();
 
 /**

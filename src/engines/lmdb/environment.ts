@@ -89,7 +89,7 @@ const firstMapBytes = 0x2_0000;
 
 /**
  * Opens the data file of an existing environment without a transaction, so without waiting for a
- * lock. What opens the environment while it is open shares the file with it.
+ * lock. Later openings of the environment share its file as long as it is open.
  */
 export function attach(directory: string, { sync }: EnvironmentOptions): { close(): void } {
   assertPresent(directory);
@@ -166,8 +166,8 @@ function openPrepared(directory: string, options: EnvironmentOptions): Environme
 }
 
 /**
- * Bytes of the data file that no tree has: what was deleted there, and is written over first. The
- * types of the package do not say what its statistics have.
+ * Bytes of the data file that no tree uses: the space of deleted entries, which writes use first.
+ * The types of the package lack these statistics.
  */
 export function reusableBytes({ root, entries, meta }: Environment): number {
   const main: Statistics = root.getStats();

@@ -34,7 +34,7 @@ async function owned(t: TestContext, timers: Timers = systemTimers) {
   return { directory, store, connect: () => connectTo(directory, owner) };
 }
 
-/** Resolves when nobody commits until the connection ends. */
+/** Resolves when no process can commit until the connection ends. */
 async function held(connection: Socket): Promise<void> {
   connection.write(holdRequest);
   const [answer] = await once(connection, 'data');
@@ -141,7 +141,7 @@ it(
     t.after(remove);
     const child = await spawnLmdbStore(directory, 'exclusive');
     t.after(() => child.kill());
-    // What opens the data file makes the file of its locks when there is none.
+    // An opening of the data file creates a missing lock file.
     await rename(join(directory, lockFile), join(directory, `${lockFile}-away`));
     const opening = openLmdbStore({ directory, clock: manualClock() });
     await assert.rejects(opening, { reason: 'in-use', message: /in use by process \d+ \(since / });

@@ -19,14 +19,17 @@ export interface ThreadIngesterOptions extends WriterThreadData {
   readonly startThread?: (workerData: WriterThreadData) => Worker;
 }
 
-/** Entries and bytes of an ingestion that the main thread writes as fast as it hands it over. */
+/**
+ * The entries and bytes up to which the main thread writes an ingestion as fast as it would hand it
+ * over.
+ */
 const smallKeys = 16;
 const smallBytes = 32 * 1024;
 
 /**
  * Writes ingestions in a separate thread, one transaction after the other, so that large ones do
- * not block the main thread. The thread is started by the first one: a store that is told little
- * opens sooner without.
+ * not block the main thread. The first one starts the thread, so that a store without ingestions
+ * opens sooner.
  */
 export class ThreadIngester {
   readonly #options: ThreadIngesterOptions;
@@ -39,7 +42,7 @@ export class ThreadIngester {
     this.#options = options;
   }
 
-  /** Whether it is one of those that the thread is there for. */
+  /** Whether the thread takes this ingestion. */
   takes({ entries, deletes }: Ingestion): boolean {
     if (this.#options.which === 'all') return true;
     if (entries.length + deletes.length > smallKeys) return true;

@@ -26,7 +26,7 @@ export interface CheckReport {
   readonly notes: ReadonlyMap<string, Bytes>;
   /** The value at the key that was asked for. */
   readonly wanted?: Bytes;
-  /** The id of the last transaction in the file. When it changes, somebody is writing. */
+  /** The id of the last transaction in the file. When it changes, another process is writing. */
   readonly transaction: number;
 }
 
@@ -43,8 +43,8 @@ export interface CheckProgress {
 }
 
 /**
- * Checks a data file that nobody writes to, page by page. No content of the file can make this
- * throw or loop for ever. When `entries` is false, pages with entries of the store, which are
+ * Checks a data file, to which no process writes, page by page. No content of the file can make
+ * this throw or loop for ever. When `entries` is false, pages with entries of the store, which are
  * nearly all, are not read. `isNew`: the process that created the file may have died before it had
  * created all trees.
  */

@@ -15,7 +15,7 @@ import { assertIntact, checkDirectory } from './directory-check.js';
 import { pageBytes } from './page.js';
 
 const key = Buffer.from('key');
-/** Just more than what a start reads completely in any case. The files are sparse. */
+/** Just more than a start always reads completely. The files are sparse. */
 const largeBytes = 2 ** 30 + pageBytes;
 const sound: DataFileState = { isDurable: true, wasRead: true };
 

@@ -9,8 +9,8 @@ import { readSnapshotHead, type TreeHead } from './snapshot-head.js';
 import { Walk } from './walk.js';
 
 /**
- * The entries of a data file that nobody writes to and that was found intact, in the order of their
- * keys: those wanted of each page. Opens no environment, which would write its lock file.
+ * The entries of a data file that was found intact and to which no process writes, in the order of
+ * their keys: those wanted of each page. Opens no environment, which would write its lock file.
  */
 export function* storedEntries(
   directory: string,

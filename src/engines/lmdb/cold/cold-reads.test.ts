@@ -39,7 +39,7 @@ function setUp({ isCold = false } = {}) {
     assert.ok(calls !== undefined, 'the thread was started');
     return calls;
   };
-  /** Whether a read goes on by now. */
+  /** Whether a read has been let through by now. */
   const isOver = async (read: Promise<void>): Promise<boolean> => {
     let over = false;
     void read.then(() => (over = true));
@@ -143,7 +143,7 @@ describe('reads of pages that may not be in the cache', () => {
           onFailed: resolve,
         },
       );
-      // As where the thread ends before it has looked at anything.
+      // The thread ends before it has read any page.
       thread.close();
     });
     const waiting = setInterval(() => undefined, 1_000);

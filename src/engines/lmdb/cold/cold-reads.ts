@@ -47,8 +47,8 @@ export interface ColdReadsOptions {
 }
 
 /**
- * Makes a separate thread wait for the disk. The engine maps its file, so reading a page that is
- * not in the cache of the system blocks the main thread, and all requests with it. While that may
+ * Lets a separate thread wait for the disk. The engine maps its file, so reading a page that is not
+ * in the cache of the system blocks the main thread, and all requests with it. While that may
  * happen, each read first waits here until the thread has brought its pages into the cache.
  *
  * This begins when the process has waited for a page, and ends when no page was missing for a

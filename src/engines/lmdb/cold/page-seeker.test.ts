@@ -17,7 +17,7 @@ const keyOf = (index: number) => Buffer.from(`key ${String(index).padStart(6, '0
 const markOf = (index: number) => `<mark of ${index}>`;
 const isLong = (index: number) => index % 500 === 0;
 
-/** A file that keeps what was read of it. */
+/** A file that records the pages that were read. */
 class RecordingFile extends PageFile {
   readonly contents: Buffer[] = [];
 
@@ -59,7 +59,7 @@ describe('reading the pages that a read needs', () => {
   });
   after(() => remove());
 
-  /** Which rows were in what was read. */
+  /** The rows on the pages that were read. */
   function found(wanted: Omit<NeededEntries, 'isReverse'> & Partial<NeededEntries>): number[] {
     using file = new RecordingFile(path);
     new PageSeeker(file).read([{ isReverse: false, ...wanted }]);

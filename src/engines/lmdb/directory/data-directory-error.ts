@@ -4,8 +4,8 @@
  * release wrote it in a format that is no longer supported. `foreign`: it holds other files.
  * `damaged`: its files cannot be read. `disk`: the disk failed or is full. `place`: a directory
  * cannot exist there, or this user may not use it. `unfinished`: it is a copy that has not ended.
- * `partitioned`: it is one of several stores that have the data together, and the others were not
- * named, or wrongly. `moved`: its data are in another place by now.
+ * `partitioned`: it is one of several stores that together have the data, and the other stores were
+ * not named correctly. `moved`: its data are in another place by now.
  */
 export type DataDirectoryProblem =
   | 'in-use'

@@ -7,8 +7,8 @@ export interface Owner {
   readonly started: string;
   readonly socket: string;
   /**
-   * The data file was read completely, or closed in order by the owner before, when this one took
-   * it; and each of its commits is synced.
+   * When this owner took the data file, it had been read completely or closed in order by the
+   * previous owner; and each commit of this owner is synced.
    */
   readonly isSound?: boolean;
   /** The identity of the data file that this owner has open. A copy of it has another one. */
@@ -26,8 +26,8 @@ export function parseOwner(bytes: Bytes | undefined): Owner | undefined {
 }
 
 /**
- * Whether nothing but what the disk has changed by itself can be wrong behind this owner, in the
- * data file of this identity. A copy names a sound owner too, and may be torn when it was made
+ * Whether the owner left the data file of this identity in a sound state, so that only the disk
+ * itself can have damaged it. A copy names a sound owner too, and may be torn when it was made
  * while that owner wrote.
  */
 export function wasSound(record: Bytes, file: string): boolean {

@@ -146,8 +146,8 @@ function transactionOf(lock: Uint32Array): number {
 }
 
 /**
- * Runs a reader of pages that throws an error which says what is wrong with them. Undefined when
- * the pages have been written over meanwhile.
+ * Runs a reader of pages that throws an error for malformed pages. Undefined when the pages have
+ * been written over meanwhile.
  */
 function wellFormed<Result>(read: () => Result, isStill: () => boolean): Result | undefined {
   try {

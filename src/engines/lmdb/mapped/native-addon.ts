@@ -6,7 +6,7 @@ export interface NativeEnvironment {
   close(): void;
 }
 
-/** Access to what is mapped, which the package exports beside its types. */
+/** Access to the mapped memory, which the package exports but its types lack. */
 export interface MapAccess {
   /**
    * A view of the mapped value of the key that the last read of this thread has asked for, in the
