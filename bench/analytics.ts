@@ -1,6 +1,7 @@
 // `npm run bench:analytics`: what Storage Analytics adds to the processor time of a request.
-// Servers with other settings take turns of a fraction of a second, so that what else the machine
-// does meets all of them; all that each does is counted, also between its turns.
+// Servers with different settings take turns of a fraction of a second, so that other work of the
+// machine affects all of them alike. All processor time of a server is counted, also between its
+// turns.
 import { setTimeout as pause } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import { BlobData } from './blob-workloads.js';
@@ -33,7 +34,7 @@ type Mode = (typeof modes)[number];
 
 const connectionsAsked = 8;
 const blobs = 2000;
-/** Loads of both services go on for so long before they count. */
+/** The warm-up of the loads of both services, which is not counted. */
 const warmupMs = 2000;
 
 function toggled(name: string, on: boolean): string {
@@ -66,7 +67,7 @@ function settingRequest(kind: WorkloadKind, target: Target, mode: Mode): Buffer 
   return new StorageSigner(target, service).request({ method: 'PUT', path: '/', query, body });
 }
 
-/** A server with a mode, and what was measured of it. */
+/** A server with a mode, and its measurements. */
 interface Contestant {
   readonly mode: Mode;
   readonly server: ServerProcess;
@@ -99,7 +100,9 @@ async function turn(kind: WorkloadKind, { server, data }: Contestant, ms: number
   return (await runLoads(server.target, { measured }, options)).answered;
 }
 
-/** One round: all take turns, and each gets a figure for all that it did from begin to end. */
+/**
+ * One round: all servers take turns, and each gets a figure for all of its work during the round.
+ */
 async function round(
   kind: WorkloadKind,
   contestants: readonly Contestant[],

@@ -1,5 +1,5 @@
-// What a server of blobs is without anything that makes it one: each blob a file, written and
-// synced before the answer, read by streams. A list is a prebuilt page.
+// The lower bound of a blob server: each blob is a file, written and synced before the answer, and
+// read by streams. A list is a prebuilt page.
 import { createReadStream, createWriteStream, mkdirSync } from 'node:fs';
 import { stat } from 'node:fs/promises';
 import type { IncomingMessage, ServerResponse } from 'node:http';

@@ -9,10 +9,10 @@ import { StorageSigner } from './storage-signer.js';
 export const smallBlobBytes = 1024;
 /** Blobs of a page: the most that the protocol allows. */
 export const pageBlobs = 5000;
-/** What is read and listed, what is written, and the blob that is downloaded. */
+/** The containers that are read and listed, or written, and the blob that is downloaded. */
 const containers = { read: 'bench', written: 'bench-written', large: 'bench-large' } as const;
 const largeBlob = 'large';
-/** The blobs of one page in so many are counted. */
+/** The blobs of one in this many pages are counted. */
 const countedPages = 16;
 /** Requests that are signed before the clock starts, where they can be sent again. */
 const poolSize = 2000;
@@ -81,7 +81,7 @@ function gets(target: Target, { blobs }: BlobData): Workload {
   };
 }
 
-/** Where the next page begins, as the last bytes of a page tell: empty after the last one. */
+/** The marker of the next page, from the last bytes of a page; empty after the last one. */
 export function nextMarkerIn(body: readonly Buffer[]): string {
   const markerBytesMax = 4096;
   const tail: Buffer[] = [];

@@ -5,7 +5,9 @@ interface BenchCommand<Options> {
   readonly run: (options: Options) => Promise<void>;
 }
 
-/** Carries out the command line of a benchmark. What fails is told on a line, with exit code 1. */
+/**
+ * Carries out the command line of a benchmark. A failure is reported on one line, with exit code 1.
+ */
 export async function runBench<Options>(command: BenchCommand<Options>): Promise<void> {
   const { usage, parse, run } = command;
   try {

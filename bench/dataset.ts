@@ -2,7 +2,7 @@
 export const defaultRows = 20_000;
 /** Blobs that every server holds before the clock starts, unless it is told otherwise. */
 export const defaultBlobs = 20_000;
-/** Partitions have so many entities each. */
+/** The number of entities in each partition. */
 export const partitionRows = 1000;
 /** Values of `Bucket`: a filter on one of them matches 1 % of a partition. */
 export const bucketCount = 100;

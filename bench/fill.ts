@@ -17,7 +17,10 @@ import { countMessages, puts, queueCreation } from './queue-workloads.js';
 import { isReference, type ServerName, type ServerProcess } from './server-process.js';
 import { dataLoading, tableCreation, type TableData } from './table-workloads.js';
 
-/** Messages a second that a server can hand out at most: so many must be there to be taken. */
+/**
+ * The most messages a second that a server can hand out: a measurement needs this many in the
+ * queue.
+ */
 const takenPerSecondMax: Readonly<Record<ServerName, number>> = {
   bare: 0,
   azurite: 200,
@@ -65,12 +68,13 @@ export async function createQueues(
 }
 
 /**
- * More would take the others too long: Azurite writes the list of its blobs anew again and again.
+ * More would take the servers for comparison too long: Azurite rewrites the list of its blobs
+ * repeatedly.
  */
 const referenceBlobsMax = 20_000;
 const progressBlobs = 10_000;
 
-/** The blobs that a server gets where so many are asked for. */
+/** The number of blobs that a server gets, given the requested number. */
 export function blobsOf(server: ServerName, asked: number): number {
   return isReference(server) ? Math.min(asked, referenceBlobsMax) : asked;
 }
@@ -96,7 +100,7 @@ export function isMeasured(server: ServerName, kind: WorkloadKind): boolean {
   return !isQueueKind(kind) || queuePlan(kind).waiting === 0 || !isReference(server);
 }
 
-/** Puts what is missing, so that enough messages wait for `seconds` of a kind of load. */
+/** Puts messages until enough of them wait for `seconds` of a kind of load. */
 export async function topUp(
   server: ServerProcess,
   kind: QueueKind,
@@ -115,7 +119,7 @@ export async function topUp(
   }
 }
 
-/** A process with a journal shares its data with nobody; those of a database have no directory. */
+/** A process with a journal does not share its data, and data in a database have no directory. */
 const takesOverHttp: ReadonlySet<ServerName> = new Set([
   'azurite',
   'tabularium',

@@ -1,7 +1,7 @@
 import { randomUUID, type KeyObject } from 'node:crypto';
 import { signRequest } from '../src/wire/auth/shared-key/shared-key.js';
 
-/** Where a server listens and as whom the load signs its requests. */
+/** The address of a server, and the account that signs the requests of the load. */
 export interface Target {
   readonly host: string;
   readonly port: number;
@@ -11,7 +11,7 @@ export interface Target {
 const version = '2019-02-02';
 const userAgent = 'azsdk-js-data-tables/13.3.2 core-rest-pipeline/1.24.0 Node/20 (Linux; x64)';
 
-/** Tells the kinds of request apart by the headers that the official client gives them. */
+/** The kinds of requests to which the official client gives different headers. */
 export type RequestShape = 'read' | 'insert' | 'merge' | 'batch' | 'properties';
 
 const shapeMethods: Readonly<Record<RequestShape, string>> = {

@@ -7,7 +7,7 @@ import type { PlainRequest } from './stalls/hostile-request.js';
 import { eachOf } from './stalls/measuring.js';
 import { SignedSender } from './stalls/signed-sender.js';
 
-// Processor time of a server that nobody uses: docs/internals/benchmark.md.
+// Processor time of a server without requests: docs/internals/benchmark.md.
 
 const usage = `npm run bench:idle -- [options]
 
@@ -21,7 +21,7 @@ What a server costs that holds tables and queues and gets no requests.
 
 /** Requests that make the data, side by side. */
 const makersMax = 16;
-/** What was made is put in order by then. */
+/** The time in which the server finishes background work on the new data. */
 const settleMs = 15_000;
 const message = '<QueueMessage><MessageText>aWRsZQ==</MessageText></QueueMessage>';
 

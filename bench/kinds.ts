@@ -59,7 +59,7 @@ export function serviceOf(kind: WorkloadKind): Service {
 export const tableOperations = ['point', 'range', 'scan', 'insert', 'merge', 'batch'] as const;
 export type TableOperation = (typeof tableOperations)[number];
 
-/** What a kind asks of the table. */
+/** The requests of a kind to the table. */
 export interface TablePlan {
   readonly operation: TableOperation;
   /** Connections, where the kind fixes them. */
@@ -79,7 +79,7 @@ export function tablePlan(kind: TableKind): TablePlan {
   }
 }
 
-/** The connections of a kind, where so many are asked for. */
+/** The number of connections of a kind, given the requested number. */
 export function connectionsOf(kind: WorkloadKind, asked: number): number {
   if (isBlobKind(kind)) return Math.min(asked, blobPlan(kind).connectionsMax);
   return (isTableKind(kind) ? tablePlan(kind).connections : undefined) ?? asked;
@@ -92,7 +92,7 @@ export function isUnderWrites(kind: WorkloadKind): boolean {
 export const queueOperations = ['put', 'get-delete', 'get-delete-one'] as const;
 export type QueueOperation = (typeof queueOperations)[number];
 
-/** What a kind does to which queue. */
+/** The operation of a kind and its queue. */
 export interface QueuePlan {
   readonly operation: QueueOperation;
   /** Messages that wait in the queue while it is measured, at least. */
@@ -110,7 +110,8 @@ export function queuePlan(kind: QueueKind): QueuePlan {
   for (const [suffix, waiting] of waitingBySuffix) {
     const operation = queueOperations.find((each) => kind === `queue-${each}${suffix}`);
     if (operation === undefined) continue;
-    // What is put without a backlog stays in a queue of its own: the others begin as they should.
+    // Puts without a backlog use a queue of their own, so that the other queues begin with the
+    // expected messages.
     const name = waiting === 0 && operation === 'put' ? '-put' : suffix;
     return { operation, waiting, queue: `bench${name}` };
   }
@@ -118,7 +119,8 @@ export function queuePlan(kind: QueueKind): QueuePlan {
 }
 
 /**
- * What a kind with waiting messages is compared with: the same without. Only this server has both.
+ * The kind without waiting messages, with which one with waiting messages is compared. Only this
+ * server is measured under both.
  */
 export function emptyKind(kind: WorkloadKind): WorkloadKind {
   if (!isQueueKind(kind)) return kind;

@@ -7,7 +7,7 @@ interface Requests {
   next(connection: number): Buffer | undefined;
 }
 
-/** What to send, and what the answer must be: a benchmark of error answers is worthless. */
+/** The requests and the expected answer: a benchmark of error answers would be worthless. */
 export interface UniformWorkload extends Requests {
   readonly status: number;
   /** How often `marker` must occur in a body: proof that the rows asked for came. */
@@ -15,7 +15,7 @@ export interface UniformWorkload extends Requests {
   readonly occurrences: number;
 }
 
-/** What is sent next depends on the answers before. */
+/** A workload whose next request depends on earlier answers. */
 export interface DialogueWorkload extends Requests {
   /**
    * Takes an answer and tells how many units of work are done with it. Throws when it is not what
@@ -36,7 +36,7 @@ export interface LoadOptions {
   readonly durationMs: number;
 }
 
-/** A load that is measured, and one that goes on beside it, on connections of its own. */
+/** A load that is measured, and a concurrent one on connections of its own. */
 export interface LoadPair {
   readonly measured: Workload;
   readonly beside?: { readonly workload: Workload; readonly connections: number };
@@ -51,7 +51,7 @@ export interface LoadResult {
   readonly requests: number;
   /** All requests of the run: those that were answered before and behind the measured time too. */
   readonly answered: number;
-  /** What was done: requests, or what a dialogue counts instead. */
+  /** The completed requests, or the units that a dialogue counts instead. */
   readonly units: number;
   readonly seconds: number;
   readonly p50Ms: number;
@@ -60,7 +60,7 @@ export interface LoadResult {
   readonly loadCpuShare: number;
 }
 
-/** One body in so many is read; of every answer at least the status is checked. */
+/** One body in this many is read; of every answer at least the status is checked. */
 const sampleInterval = 16;
 const shownBytesMax = 600;
 

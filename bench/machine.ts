@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { cpus } from 'node:os';
 import { ticksPerSecond } from './server-process.js';
 
-/** A moment of a measurement: what has been used up to it, in seconds. */
+/** A moment of a measurement, with the processor time used up to it, in seconds. */
 export interface Moment {
   readonly wallSeconds: number;
   /** Processor time of the whole machine; absent where the system does not tell. */

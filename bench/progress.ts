@@ -1,4 +1,4 @@
-/** Tells whoever waits how far it has come. Results go to the standard output alone. */
+/** Reports progress to the user on standard error. Standard output only gets results. */
 export function progress(text: string): void {
   process.stderr.write(`${text}\n`);
 }

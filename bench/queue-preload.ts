@@ -8,7 +8,7 @@ import { QueueService } from '../src/services/queues/queue-service.js';
 import { messageText } from './queue-workloads.js';
 
 const [, , directory = '', account = '', queue = '', count = '0'] = process.argv;
-/** As many as share one sync. */
+/** The number of commits that share one sync. */
 const inFlight = 512;
 const progressMessages = 100_000;
 const timeToLiveSeconds = 604_800;

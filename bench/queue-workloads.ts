@@ -9,9 +9,12 @@ import { StorageSigner, timeoutParameter } from './storage-signer.js';
 /** Characters of a message's text. */
 export const messageCharacters = 1024;
 const batchMax = 32;
-/** Longer than a measurement: what is taken and not deleted does not come again in it. */
+/**
+ * Longer than a measurement, so that a message that was taken and not deleted does not reappear
+ * during it.
+ */
 const visibilitySeconds = '300';
-/** Answers without a message before a connection takes the queue for empty. */
+/** Answers without a message after which a connection considers the queue empty. */
 const emptyAnswersMax = 3;
 
 export const messageText = prose(7, messageCharacters);
@@ -39,7 +42,7 @@ export function puts(target: Target, queue: string, count = Infinity): Workload 
   };
 }
 
-/** A message as an answer names it. */
+/** A message in an answer. */
 interface Held {
   readonly id: string;
   readonly popReceipt: string;

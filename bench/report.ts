@@ -23,7 +23,7 @@ export interface Measurement extends PairResult {
   readonly round: number;
   /** Processor time of the server, of all its threads, until it is at rest, per request. */
   readonly serverCpuMicros: number | undefined;
-  /** Memory of the server behind the load that no file backs. */
+  /** The memory of the server after the load that no file backs. */
   readonly anonymousMb: number | undefined;
   /** The share of the machine that other work took. */
   readonly othersShare: number | undefined;
@@ -35,7 +35,7 @@ export interface MemoryReport {
   readonly atEnd: ProcessUsage;
 }
 
-/** What a queue is to do with messages in a second (docs/internals/benchmark.md). */
+/** The target rate of a queue in messages a second (docs/internals/benchmark.md). */
 const queueTargetPerSecond = 10_000;
 
 export function titleOf(kind: WorkloadKind): string {

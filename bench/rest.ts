@@ -1,19 +1,22 @@
 /** Between two looks at the processor time of a server. */
 const windowMs = 200;
-/** Less than two units in which Linux counts: what a server does that is asked nothing. */
+/**
+ * Less than two of the units in which Linux counts: the processor time of a server without
+ * requests.
+ */
 const restSecondsMax = 0.015;
-/** A server that has not come to rest by then does something else. */
+/** A server that has not come to rest by then is busy with other work. */
 const windowsMax = 100;
 
-/** A server, as far as its rest is concerned. */
+/** A server whose processor time can be read. */
 export interface Restless {
   usage(): { readonly cpuSeconds: number | undefined };
 }
 
 /**
- * Waits until a server has done what its answers have left it to do, such as giving the data file
- * what a journal holds. Otherwise that would be at work while another one is measured. Whether it
- * has come to rest; yes where nobody tells.
+ * Waits until a server has finished the work after its answers, such as writing the journal to the
+ * data file. Otherwise this work would disturb the measurement of another server. Returns whether
+ * the server has come to rest; true where the system does not tell.
  */
 export async function comesToRest(
   server: Restless,

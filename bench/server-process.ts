@@ -27,7 +27,7 @@ export const serverNames = [
 ] as const;
 export type ServerName = (typeof serverNames)[number];
 
-/** Whether a server is there for others to be compared with. */
+/** Whether a server only serves as a reference for comparison. */
 export function isReference(server: ServerName): boolean {
   return server === 'bare' || server === 'azurite';
 }
@@ -53,7 +53,9 @@ export interface ServerProcess {
   kill(): Promise<void>;
 }
 
-/** What a process has used; absent where the system does not tell (it is read from /proc). */
+/**
+ * The resources that a process has used, read from /proc; absent where the system does not tell.
+ */
 export interface ProcessUsage {
   readonly cpuSeconds: number | undefined;
   readonly residentMb: number | undefined;

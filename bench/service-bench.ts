@@ -65,7 +65,7 @@ class Bench {
   readonly #data: TableData;
   readonly #blobs: ReadonlyMap<ServerName, BlobData>;
   readonly measurements: report.Measurement[] = [];
-  /** What profiles have shown. */
+  /** The findings of the profiles. */
   readonly flames: string[] = [];
 
   constructor(

@@ -2,7 +2,7 @@ import { createHmac, randomUUID } from 'node:crypto';
 import type { Target } from './http-request.js';
 
 const version = '2026-02-06';
-/** What the official clients of a service send with every request. */
+/** The headers that the official clients of a service send with every request. */
 const clients = {
   queue: {
     userAgent:
@@ -14,7 +14,7 @@ const clients = {
     contentType: 'application/octet-stream',
   },
 } as const;
-/** What the official client of queues asks for with every request. */
+/** The parameter that the official client of queues sends with every request. */
 export const timeoutParameter = ['timeout', '30'] as const;
 
 type Pair = readonly [name: string, value: string];

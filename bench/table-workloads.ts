@@ -17,7 +17,10 @@ import { signedRequest, type Target } from './http-request.js';
 import type { TableOperation } from './kinds.js';
 import type { Workload } from './load.js';
 
-/** Different requests that are signed before the clock starts: one for so many rows, in bounds. */
+/**
+ * Different requests that are signed before the clock starts: one for this number of rows, within
+ * bounds.
+ */
 const rowsPerRequest = 10;
 const poolSizeMin = 2000;
 const poolSizeMax = 50_000;

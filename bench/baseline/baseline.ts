@@ -27,12 +27,12 @@ export interface BaselineEntry {
   readonly ratios: Ratios;
 }
 
-/** What runs of one shape are compared with. */
+/** The stored ratios with which runs of one shape are compared. */
 export interface Baseline extends RunShape {
   readonly entries: readonly BaselineEntry[];
 }
 
-/** What is to be measured. */
+/** The kinds and servers to measure. */
 export interface RunPlan extends RunShape {
   readonly kinds: readonly WorkloadKind[];
   readonly servers: readonly ServerName[];
@@ -112,8 +112,8 @@ function rounded(ratios: Ratios): Ratios {
 }
 
 /**
- * The baseline with what a run measured. Ratios that it did not measure stay: a run without Azurite
- * does not forget those of Azurite.
+ * The baseline updated with the measurements of a run. Ratios that the run did not measure stay: a
+ * run without Azurite keeps those of Azurite.
  */
 export function withEntries(
   baseline: Baseline | undefined,

@@ -26,13 +26,13 @@ export interface Change {
    * The cost of a request as a multiple of that in the baseline. Above 1 is worse, also for rates.
    */
   readonly cost: number;
-  /** Whether it counts, on a machine as busy as this one. */
+  /** Whether the ratio is meaningful on a machine as busy as this one. */
   readonly isComparable: boolean;
 }
 
 export type ChangeClass = 'same' | 'worse' | 'better' | 'not comparable';
 
-/** Every ratio that both have. */
+/** Every ratio that both the baseline and the run have. */
 export function changesSince(
   baseline: Baseline,
   measured: readonly KindRatios[],

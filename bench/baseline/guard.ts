@@ -11,7 +11,7 @@ import {
 import { changesSince, changesTable, conclusion, outcomeOf, type Outcome } from './comparison.js';
 import { ratiosOf, ratiosWith, meaningfulRatios, type KindRatios } from './ratios.js';
 
-/** What a run does with a baseline: compares itself with it, or becomes it. */
+/** How a run uses a baseline: it is compared with it or replaces it. */
 export type BaselineUse = 'compare' | 'write';
 
 const writingCommand = 'npm run bench -- --write-baseline';
@@ -59,7 +59,7 @@ export class BaselineGuard {
     this.#assertFits();
   }
 
-  /** Tells of the comparison, or writes the baseline. */
+  /** Reports the comparison, or writes the baseline. */
   conclude(measurements: readonly Measurement[], tell: (text: string) => void): Outcome {
     const measured = ratiosOf(measurements);
     if (this.#use === 'write' || this.#baseline === undefined) {
@@ -70,7 +70,7 @@ export class BaselineGuard {
     return outcomeOf(changes);
   }
 
-  /** Ratios of a busy machine are no measure for others: they stay out. */
+  /** Ratios of a busy machine are left out, because they are no measure for other runs. */
   #write(measured: readonly KindRatios[], tell: (text: string) => void): Outcome {
     const kept = meaningfulRatios(measured);
     const next = withEntries(this.#baseline, this.#plan, kept);

@@ -2,7 +2,9 @@ import { emptyKind, type WorkloadKind } from '../kinds.js';
 import type { Measurement } from '../report.js';
 import { isReference, serverNames, type ServerName } from '../server-process.js';
 
-/** A figure of a server over that of another in the same run, each of its best round. */
+/**
+ * A figure of a server divided by that of another one in the same run, each from its best round.
+ */
 export const ratioNames = ['cpuOfBare', 'rateOfBare', 'rateOfAzurite'] as const;
 export type RatioName = (typeof ratioNames)[number];
 export type Ratios = Readonly<Partial<Record<RatioName, number>>>;
@@ -31,13 +33,13 @@ export const ratioDefinitions: Readonly<Record<RatioName, RatioDefinition>> = {
 };
 
 /**
- * Above such shares of the machine for other work, ratios say nothing. It takes from rates at once,
- * from a server that wants the whole machine more than from one that waits for its disk. Processor
- * time grows later: caches are lost, and fewer requests share what is done once for all of them.
+ * When other work takes a greater share of the machine, ratios are meaningless. Rates fall at once,
+ * those of a server that uses the whole machine more than those of one that waits for its disk.
+ * Processor time grows later, because caches are lost and fewer requests share the work of a group.
  */
 export const othersShareMax = { rate: 0.1, processorTime: 0.5 } as const;
 
-/** Whether a ratio of a machine that was so busy says something of the server. */
+/** Whether a ratio is meaningful when other work took this share of the machine. */
 export function isMeaningful(name: RatioName, othersShare: number | undefined): boolean {
   const { rate, processorTime } = othersShareMax;
   const shareMax = ratioDefinitions[name].isRate ? rate : processorTime;
@@ -59,7 +61,7 @@ export interface KindRatios {
   readonly kind: WorkloadKind;
   readonly server: ServerName;
   readonly ratios: Ratios;
-  /** The share of the machine that other work took at least; absent where nobody tells. */
+  /** The least share of the machine that other work took; absent where the system does not tell. */
   readonly othersShare: number | undefined;
 }
 

@@ -3,7 +3,7 @@ import { fileURLToPath } from 'node:url';
 import type { WorkloadKind } from '../kinds.js';
 import type { BuildsOptions } from './options.js';
 
-/** One build under one kind of load, in a process that waits until it is asked for a stretch. */
+/** One build under one kind of load, in a process that waits for requests to run a stretch. */
 export interface BuildProcess {
   /** Microseconds of processor time per request, client and server together. */
   measure(requests: number): Promise<number>;

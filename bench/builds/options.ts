@@ -63,7 +63,10 @@ export function parseOptions(args: readonly string[]): BuildsOptions | undefined
   };
 }
 
-/** Requests of two loads at once have no processor time that is that of one of them. */
+/**
+ * Kinds with two loads at once are excluded, because their processor time cannot be divided between
+ * the loads.
+ */
 function singleLoads(kinds: readonly WorkloadKind[]): readonly WorkloadKind[] {
   const pair = kinds.find(isUnderWrites);
   if (pair === undefined) return kinds;

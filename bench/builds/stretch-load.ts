@@ -17,7 +17,10 @@ export class StretchLoad {
     for (let index = 0; index < connections; index += 1) this.#connect(target, index);
   }
 
-  /** Sends so many requests; resolves when all are answered. Rejects at the first wrong answer. */
+  /**
+   * Sends this number of requests; resolves when all are answered. Rejects at the first wrong
+   * answer.
+   */
   run(requests: number): Promise<void> {
     return new Promise((resolve, reject) => {
       this.#end = { resolve, reject };

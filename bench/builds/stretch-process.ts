@@ -77,7 +77,7 @@ async function prepared(target: Target): Promise<Workload> {
   return makeTableWorkload(tablePlan(kind).operation, target, data);
 }
 
-/** What a stretch will take is put before it. */
+/** The messages that a stretch will take are put before it. */
 async function replenish(target: Target, of: WorkloadKind, requests: number): Promise<void> {
   if (!isQueueKind(of) || queuePlan(of).operation === 'put') return;
   await sendAll(target, puts(target, queuePlan(of).queue, requests));

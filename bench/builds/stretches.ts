@@ -13,13 +13,16 @@ export interface Stretches {
 
 const bestShare = 0.05;
 
-/** The value below which a share of the others lies. */
+/** The value below which this share of the values lies. */
 function quantile(values: readonly number[], share: number): number {
   const sorted = values.toSorted((left, right) => left - right);
   return sorted[Math.floor((sorted.length - 1) * share)] ?? Number.NaN;
 }
 
-/** The end of the best twentieth: what other work of the machine has hardly met. */
+/**
+ * The end of the best twentieth of the stretches, which other work of the machine has hardly
+ * affected.
+ */
 export function bestOf({ micros }: Stretches): number {
   return quantile(micros, bestShare);
 }

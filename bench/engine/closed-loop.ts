@@ -16,7 +16,7 @@ export interface LoopResult {
   readonly p99Ms: number;
 }
 
-/** Each caller calls again when its call is done, which counts as so many operations. */
+/** Each caller calls again when its call is done. A call counts as this number of operations. */
 export async function closedLoop(
   call: () => Promise<number>,
   { callers, durationMs, settle = () => Promise.resolve() }: LoopOptions,

@@ -18,7 +18,7 @@ import { describe } from './report.js';
 import { StoreBench } from './store-bench.js';
 import { storeEngines } from './stores.js';
 
-/** What is measured: a store, or the file alone, which only takes commits. */
+/** The subject of the measurement: a store, or a bare file, which only takes commits. */
 interface Measured {
   measure(kind: EngineKind): Promise<LoopResult>;
   close(): Promise<void>;

@@ -14,7 +14,7 @@ const operations: Readonly<Record<EngineKind, TableOperation>> = {
   scan: 'scan',
 };
 
-/** What `node:http` takes for requests that ask such things, when it stores nothing. */
+/** The cost of the same requests to a server of `node:http` that stores nothing. */
 export async function benchHttp(plan: EnginePlan): Promise<readonly EngineMeasurement[]> {
   const server = await startServer('bare', 'table', {});
   try {

@@ -11,7 +11,10 @@ const progressRows = 100_000;
 /** Commits under way while the store is filled. */
 const fillersMax = 4;
 
-/** A store of an engine, closed and opened again between measurements where that keeps its rows. */
+/**
+ * A store of an engine. Between measurements it is closed and opened again, unless it would lose
+ * its rows.
+ */
 export class StoreBench {
   readonly #engine: StoreEngine;
   readonly #directory: string;
@@ -65,7 +68,7 @@ export class StoreBench {
     return this.#store.close();
   }
 
-  /** Nothing that was committed before is still at work afterwards. */
+  /** Ends all background work of earlier commits. */
   async #reopen(): Promise<void> {
     if (this.#engine.storage === 'memory') return;
     await this.#store.close();

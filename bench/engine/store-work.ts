@@ -7,10 +7,10 @@ import { rangeRows, valueBytes, type EngineKind } from './kinds.js';
 /** A call to the store that is done when it resolves. Throws when the answer is a wrong one. */
 export type Work = (store: Store) => Promise<void>;
 
-/** One row of a scan in so many matches. */
+/** One row in this many matches a scan. */
 const matchInterval = 100;
 const pageBytesMax = 4 * 1024 * 1024;
-/** Near 2^32 over the golden ratio: consecutive numbers come out far from each other. */
+/** Near 2^32 divided by the golden ratio: consecutive numbers become distant from each other. */
 const scatterFactor = 2654435761;
 
 function scatter(index: number, bound: number): number {
@@ -38,9 +38,7 @@ function rowPut(key: Bytes, number: number): CommitBatch {
   return { checks, puts: [{ key, value: valueOf(number) }], deletes: [] };
 }
 
-/**
- * The calls of a run. Rows that it commits are new, each somewhere else among those that are there.
- */
+/** The calls of a run. The rows that it commits are new, and scattered among the existing ones. */
 export class StoreWork {
   readonly #partitions: number;
   #commits = 0;

@@ -12,7 +12,7 @@ export interface StoreEngine {
   readonly storage: 'memory' | 'directory';
   readonly durability: EngineSettings['durability'];
   readonly journal: EngineSettings['journal'];
-  /** Whether what it does behind commits counts as theirs. */
+  /** Whether work after commits is included in their cost. */
   readonly isDrained: boolean;
 }
 

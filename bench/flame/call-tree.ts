@@ -7,14 +7,14 @@ import {
   type ProfileNode,
 } from './cpu-profile.js';
 
-/** Whose code a function is. */
+/** The origin of the code of a function. */
 export type CodeOwner = 'own' | 'dependency' | 'node' | 'native' | 'collector';
 
 /** A function in one place of the stack, and what it called. */
 export interface CallNode {
   readonly name: string;
   readonly owner: CodeOwner;
-  /** Its own and that of what it called. */
+  /** Its own time and that of the functions that it called. */
   readonly micros: number;
   /** Most time first. */
   readonly children: readonly CallNode[];
@@ -39,7 +39,8 @@ function growing(name: string, owner: CodeOwner): GrowingNode {
 }
 
 /**
- * Gives calls of the same function from the same place one node, and leaves out what has no time.
+ * Merges calls of the same function from the same caller into one node, and leaves out nodes
+ * without time.
  */
 function finished({ name, owner, micros, children }: GrowingNode): CallNode {
   const below = [...children.values()]

@@ -23,7 +23,7 @@ export interface CallFrame {
   readonly lineNumber: number;
 }
 
-/** Waiting is no work, and the root is nobody's. */
+/** Waiting is no work, and the root is no function. */
 const idleNames = new Set(['(idle)', '(root)']);
 
 export function isIdle({ functionName }: CallFrame): boolean {
@@ -46,7 +46,7 @@ export function selfMicros({ samples, timeDeltas }: CpuProfile): ReadonlyMap<num
   return totals;
 }
 
-/** A profile without what functions of a script did, and all that they called. */
+/** A profile without the functions of a script and the functions that they called. */
 export function withoutScript(profile: CpuProfile, url: string): CpuProfile {
   const nodes = new Map(profile.nodes.map((node) => [node.id, node]));
   const removed = new Set<number>();
@@ -67,7 +67,8 @@ export interface SelfTime {
 }
 
 /**
- * Time spent in each function itself, without what it called; most first. Idle time is left out.
+ * Time spent in each function itself, without the functions that it called, in descending order.
+ * Idle time is left out.
  */
 export function selfTimes(profile: CpuProfile, root: string): readonly SelfTime[] {
   const micros = selfMicros(profile);

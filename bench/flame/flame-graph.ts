@@ -6,7 +6,7 @@ const margin = 10;
 const rowHeight = 18;
 const headHeight = 64;
 const characterWidth = 6.7;
-/** Narrower frames are not drawn: nobody could see them. */
+/** Narrower frames are not drawn, because they would be invisible. */
 const widthMin = 0.4;
 /** Narrower frames have no text in them. */
 const textWidthMin = 24;

@@ -15,10 +15,10 @@ const tableRows = 25;
 
 const profilerUrl = new URL('profiled.js', import.meta.url).href;
 
-/** What a process needs so that its profile can be taken. */
+/** The flags that a process needs so that its profile can be taken. */
 export const profilingFlags = [`--import=${profilerUrl}`];
 
-/** Without what the profiler did itself. */
+/** The profile without the profiler's own functions. */
 function profileIn(file: string): CpuProfile {
   const profile = JSON.parse(readFileSync(file, 'utf8')) as CpuProfile;
   return withoutScript(profile, profilerUrl);
@@ -46,9 +46,9 @@ function picture(
 }
 
 /**
- * Does something while a server profiles itself. Leaves in the directory the profiles of its
- * threads and one flame graph; tells what was written, and which parts and functions took the most
- * time.
+ * Does something while a server profiles itself. Writes the profiles of its threads and one flame
+ * graph to the directory. Returns a text about the files and the parts and functions that took the
+ * most time.
  */
 export async function withFlame<Result>(
   { server, kind, directory }: FlameOf,

@@ -6,13 +6,13 @@ import {
   type ProfileNode,
 } from './cpu-profile.js';
 
-/** A part of the server, and what it took of the time in which a thread was busy. */
+/** A part of the server, and its share of the busy time of a thread. */
 export interface PartTime {
   readonly part: string;
   readonly micros: number;
 }
 
-/** Folders below `src`, the most special first. What is in none of them counts as `other`. */
+/** Folders below `src`, the most special first. Functions outside of them count as `other`. */
 const ownParts: readonly (readonly [folder: string, part: string])[] = [
   ['engines/journal/', 'journal'],
   ['engines/', 'data file'],
@@ -25,14 +25,16 @@ const ownParts: readonly (readonly [folder: string, part: string])[] = [
   ['kv/', 'collections and keys'],
 ];
 const ownPath = /\/dist\/src\/(.*)$/;
-/** Modules of node that serve connections, and what drives them. */
+/** Modules of node that serve connections, and those that drive them. */
 const httpModules =
   /^node:(_http|_stream|net$|events$|timers$|internal\/(streams|stream_base|timers|process\/task|event|async))/;
 const cryptoModules = /^node:(crypto$|internal\/crypto)/;
-/** What puts bytes into a socket, called by node's sockets. */
+/** The functions by which node's sockets write to the system. */
 const socketWrites = new Set(['writev', 'writeBuffer', 'writeLatin1String', 'writeUtf8String']);
 
-/** The part of a function by itself; undefined when it is that of its caller. */
+/**
+ * The part to which a function itself belongs; undefined when it belongs to the part of its caller.
+ */
 function ownPart(
   { functionName, url }: CallFrame,
   caller: CallFrame | undefined,

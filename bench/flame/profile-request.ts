@@ -1,7 +1,7 @@
-/** What the benchmark asks of a process that `profiled.js` was loaded into. */
+/** The requests of the benchmark to a process into which `profiled.js` was loaded. */
 export type ProfileRequest =
   | { readonly profile: 'start' }
-  /** Files get this path and what tells the threads apart. */
+  /** The paths of the files begin with this path and end with the name of the thread. */
   | { readonly profile: 'stop'; readonly path: string };
 
 export type ProfileAnswer =

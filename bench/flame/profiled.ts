@@ -1,5 +1,5 @@
 // Loaded into a server before its own code (`--import`): on request it profiles every thread of the
-// process and writes what it found.
+// process and writes the profiles.
 import { writeFileSync } from 'node:fs';
 import { Session } from 'node:inspector/promises';
 import { BroadcastChannel, isMainThread, threadId } from 'node:worker_threads';
@@ -12,22 +12,20 @@ import {
 
 /** Between two looks at the stack. */
 const samplingMicros = 250;
-/** A thread that is in the middle of a call answers behind it. */
+/** A thread that is busy answers after its present call. */
 const threadMsMax = 60_000;
 
 /** From the main thread to the others. */
 type ThreadRequest = { readonly kind: 'start' } | { readonly kind: 'stop'; readonly path: string };
 
-/**
- * From another thread: that it is there, that it ends, and that it has done what it was asked to.
- */
+/** From another thread: it has started, it ends, or it has carried out a request. */
 type ThreadAnswer =
   | { readonly kind: 'loaded' | 'ended' | 'started'; readonly thread: number }
   | { readonly kind: 'stopped'; readonly thread: number; readonly written: WrittenProfile };
 
 const session = new Session();
 session.connect();
-// What is sent to a channel reaches every thread, so answers have one that only the main thread
+// A message to a channel reaches every thread, so answers have a channel that only the main thread
 // reads.
 const requests = new BroadcastChannel('bench profile requests');
 const answers = new BroadcastChannel('bench profile answers');
@@ -143,7 +141,7 @@ function serveProcess(): void {
   });
 }
 
-/** A failure is one of the thread: it ends, and nobody measures on. */
+/** A failure ends the thread, and with it the measurement. */
 function serveThread(): void {
   listen(requests, (request) => {
     void answerOfThread(request as ThreadRequest).then((answer) => post(answers, answer));

@@ -1,7 +1,7 @@
 import { median } from '../figures.js';
 import type { OperationName } from './operations.js';
 
-/** The client is there twice: what its two ratios differ from 1 is noise. */
+/** The client takes part twice: the difference of its ratio from 1 is noise. */
 export const contestants = ['client', 'client again', 'entities'] as const;
 export type Contestant = (typeof contestants)[number];
 
@@ -18,14 +18,14 @@ export interface BlockResult {
   readonly cpuMicros: number;
 }
 
-/** What one contestant took for one block of calls. */
+/** The cost of one block of calls for one contestant. */
 export interface Block extends BlockResult {
   readonly operation: OperationName;
   readonly contestant: Contestant;
   readonly round: number;
 }
 
-/** The medians over the rounds, and the median of what each round says of a contestant. */
+/** The medians over the rounds, of the costs and of their ratios to those of the client. */
 export interface Comparison {
   readonly micros: number;
   readonly cpuMicros: number;

@@ -30,7 +30,7 @@ function resultTable(blocks: readonly Block[], names: readonly OperationName[]):
 }
 
 async function run(names: readonly OperationName[], rounds: number): Promise<void> {
-  // Without waiting for the disk: what a write waits for would hide what the client does.
+  // Commits do not wait for the disk, because that wait would hide the cost of the client.
   const server = await startServer('tabularium-relaxed', 'table', {});
   try {
     const blocks = await runRounds(server, names, rounds);

@@ -36,7 +36,7 @@ function checkCount(found: number, wanted: number): void {
   invariant(found === wanted, `${found} results instead of ${wanted}`);
 }
 
-/** By the client alone, with what a program then has to write by hand. */
+/** By the client alone, with the conversions that a program then has to write by hand. */
 export function operationsOfClient(client: TableClient): Operations {
   const ids = new FreshIds();
   let turn = 0;
@@ -105,14 +105,14 @@ export function operationsOfEntities(client: TableClient): Operations {
   };
 }
 
-/** Stores by the client what the client reads. */
+/** Stores the entities that the client reads, by the client. */
 export async function fillByClient(client: TableClient): Promise<void> {
   for (let id = 0; id < storedEntities; id += 1) {
     await client.createEntity(toClientEntity(person(storedDepartment, id)));
   }
 }
 
-/** Stores by the library what the library reads, with the properties that it adds. */
+/** Stores the entities that the library reads, by the library, with the properties that it adds. */
 export async function fillByEntities(client: TableClient): Promise<void> {
   const people = entitiesOf(Person, openTable(client));
   for (let id = 0; id < storedEntities; id += 1) await people.insert(person(storedDepartment, id));

@@ -90,7 +90,10 @@ export function toClientEntity({ department, id, ...values }: NewPerson): TableE
   };
 }
 
-/** What a program must do by hand with an entity that the client read, to use all of it. */
+/**
+ * The conversions that a program must make by hand to use all of an entity that the client has
+ * read.
+ */
 export function fromClientEntity(entity: Readonly<Record<string, unknown>>): object {
   return { ...entity, profile: JSON.parse(String(entity['profile'])) as Profile };
 }

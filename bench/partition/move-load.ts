@@ -12,7 +12,7 @@ export interface Latencies {
   readonly reads: number[];
 }
 
-/** Writes and reads at even distances of time, whether earlier calls have ended or not. */
+/** Begins writes and reads at regular intervals, whether earlier calls have ended or not. */
 export class MoveLoad {
   /** Calls of the range that moves and of the others, while it moves and while it does not. */
   readonly latencies = {

@@ -38,7 +38,7 @@ function cpuMicros(began: NodeJS.CpuUsage): number {
   return user + system;
 }
 
-/** Both kinds in turn, so that a busy moment of the machine meets both. */
+/** Both kinds in turn, so that a busy moment of the machine affects both. */
 async function compared(
   bare: Store,
   routed: Store,

@@ -70,7 +70,7 @@ export async function moveTo(
   await operations.carryOut(begun.operation);
 }
 
-/** What a commit of a store waits for. */
+/** The file whose sync a commit of a store waits for. */
 export type Durable = 'journal' | 'data file';
 
 async function openIn(directory: string, durable: Durable): Promise<MemberStore> {

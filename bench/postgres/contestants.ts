@@ -5,7 +5,7 @@ import { openPostgresStore, type PostgresStore } from '../../src/engines/postgre
 import { batchRows, callers, rangeRows, type ComparedKind } from './kinds.js';
 import { insertion, keyOf, rowValue } from './rows.js';
 
-/** Does something once, and tells how many operations that was. Throws when the answer is wrong. */
+/** Makes one call, and returns the number of operations in it. Throws when the answer is wrong. */
 type Call = () => Promise<number>;
 
 export interface Contestant {
@@ -29,7 +29,7 @@ class Numbers {
     return keyOf(`p${this.#written % partitions}`, this.#written);
   }
 
-  /** The partition and row of an entry that is there, with so many behind it. */
+  /** The partition and row of an existing entry that has this number of entries behind it. */
   place(behind: number): readonly [partition: string, row: number] {
     this.#read += 1;
     const row = (this.#read * 7_919) % (readRows - behind);
@@ -75,7 +75,7 @@ export class EngineContestant implements Contestant {
     return new EngineContestant(await openPostgresStore({ url, schema, clock: systemClock }));
   }
 
-  /** Writes what is read. */
+  /** Writes the rows that reads need. */
   async fill(): Promise<void> {
     for (let partition = 0; partition < readPartitions; partition += 1) {
       const puts = Array.from({ length: readRows }, (_, row) => ({
@@ -95,7 +95,7 @@ export class EngineContestant implements Contestant {
   }
 }
 
-/** Columns are left as they came. */
+/** Columns are not parsed. */
 const asIs = { getTypeParser: () => (field: unknown) => field };
 
 /** The driver alone, with the shortest statements that read and write the same rows. */

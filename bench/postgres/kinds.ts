@@ -1,4 +1,4 @@
-/** What the engine is measured by. */
+/** The kinds of load for the engine. */
 export const postgresKinds = ['insert', 'partition', 'get', 'range', 'queue', 'http'] as const;
 export type PostgresKind = (typeof postgresKinds)[number];
 
@@ -18,7 +18,7 @@ export const callers = {
   range: { engine: 16, driver: 16 },
 } as const satisfies Record<ComparedKind, { readonly engine: number; readonly driver: number }>;
 
-/** The least share of the driver's rate that is aimed at. */
+/** The targets: the least shares of the driver's rate. */
 export const goals = { insert: 0.8, get: 0.8, range: 0.7 } as const satisfies Record<
   ComparedKind,
   number

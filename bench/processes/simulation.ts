@@ -146,7 +146,7 @@ function grouped(carryOut: (group: Group, done: () => void) => void): (row: () =
   };
 }
 
-/** Has the work of one request of a connection done, then calls `answer`. */
+/** Queues the work of one request of a connection, and calls `answer` when it is done. */
 type Serve = (connection: number, answer: () => void) => void;
 
 /** Answers per second to connections that each wait for one before they ask again. */

@@ -32,7 +32,7 @@ const writers = 256;
 const partitions = 4096;
 /** A pass that the base has refused begins again within this time. */
 const againMs = 600;
-/** After so many rounds in which nothing was written the journal is full. */
+/** The journal is full after this number of rounds without a write. */
 const vainRounds = 4;
 const wholeRounds = 3;
 const killedWithinMs = 60_000;

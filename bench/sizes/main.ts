@@ -11,12 +11,15 @@ import type { TableOperation } from '../kinds.js';
 import { parseOptions, usage, type SizesOptions } from './options.js';
 import { isWrite, SizedServer } from './sized-server.js';
 
-// What the size of a table costs: docs/internals/benchmark.md.
+// How the size of a table affects the cost of requests: docs/internals/benchmark.md.
 
 const warmupSeconds = 0.7;
-/** Inserts run so long first, so that the journal has what the data file lacks. */
+/**
+ * The seconds of inserts before a measurement, so that the journal has rows that the data file
+ * lacks.
+ */
 const fillSeconds = 1;
-/** Less than a journal keeps it from the data file. */
+/** Shorter than the time for which a journal keeps rows from the data file. */
 const undrainedSecondsMax = 3;
 
 /** Whether the data file has everything when the clock starts. */
@@ -71,7 +74,9 @@ async function measure(
 
 type Best = Pick<Measurement, 'rate' | 'p50Ms' | 'p99Ms' | 'cpuMicros' | 'anonymousMb'>;
 
-/** The best of each: what else the machine does only ever adds to it. Of memory the most. */
+/**
+ * The best of each figure, because other work of the machine only adds to it; of memory the most.
+ */
 function bestOf(rounds: readonly Measurement[]): Best {
   const least = (of: (each: Measurement) => number): number => Math.min(...rounds.map(of));
   return {
@@ -110,7 +115,7 @@ function resultTable(measurements: readonly Measurement[], sizes: readonly numbe
   return lines.join('\n');
 }
 
-/** What is written goes through the journal in any case. */
+/** Writes go through the journal in any state. */
 function states(kinds: SizesOptions['kinds']): readonly (readonly [Journal, typeof kinds])[] {
   return [
     ['drained', kinds.filter((kind) => !isWrite(kind))],
@@ -152,7 +157,7 @@ async function startTable(servers: readonly SizedServer[], options: SizesOptions
   return lines.join('\n');
 }
 
-/** What the first seconds are like when nothing of the data file is in the system's cache. */
+/** The figures of the first seconds when the system's cache holds no page of the data file. */
 async function coldTable(
   servers: readonly SizedServer[],
   { kinds, rounds, seconds }: SizesOptions,

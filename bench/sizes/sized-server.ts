@@ -13,28 +13,33 @@ import type { TableOperation } from '../kinds.js';
 
 /** To fill a smaller table again takes some seconds. */
 const keptRowsMin = 1_000_000;
-/** No run writes as many rows, so what it writes is new in a table that is used again. */
+/**
+ * Greater than the number of rows that a run writes, so that its rows are new in a table that is
+ * used again.
+ */
 const rowsOfRun = 2 ** 26;
-/** Longer than a journal keeps from the data file what is in it. */
+/** Longer than the time for which a journal keeps rows from the data file. */
 const drainMs = 6000;
 
 export function isWrite(kind: TableOperation): boolean {
   return kind === 'insert' || kind === 'merge' || kind === 'batch';
 }
 
-/** Takes a file that nobody has open out of the cache of the system. Only Linux has it. */
+/**
+ * Evicts a file that no process has open from the cache of the system. Only Linux supports this.
+ */
 function forget(path: string): void {
   execFileSync('dd', [`if=${path}`, 'iflag=nocache', 'count=0', 'status=none']);
 }
 
-/** A server with a table of so many rows. */
+/** A server with a table of a given number of rows. */
 export class SizedServer {
   readonly rows: number;
   readonly #folder: string;
   readonly #connections: number;
   #server: ServerProcess | undefined;
   #data: TableData;
-  /** Whether the journal may have what the data file lacks. */
+  /** Whether the journal may have rows that the data file lacks. */
   #hasWritten = true;
 
   constructor(rows: number, folder: string, connections: number) {
@@ -103,7 +108,7 @@ export class SizedServer {
     });
   }
 
-  /** Waits until the data file has what the journal has. */
+  /** Waits until the data file has all rows of the journal. */
   async drained(): Promise<void> {
     if (this.#hasWritten) await pause(drainMs);
     this.#hasWritten = false;

@@ -193,7 +193,7 @@ async function byToken(issuer: BenchIssuer): Promise<readonly HostileRequest[]> 
   ];
 }
 
-/** Invalid credentials, which anybody can send, each at its largest. */
+/** Invalid credentials, which any client can send, each at its largest. */
 const refused: readonly HostileRequest[] = [
   get('no credential', 'most parameters', 'table', `${smallEntity}?${manyParameters}`),
   {

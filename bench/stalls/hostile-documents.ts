@@ -1,7 +1,7 @@
 import { filled, type PlainRequest } from './hostile-request.js';
 import type { Ports } from '../child.js';
 
-// XML bodies of requests at their bounds: those that are taken, and those with too many elements.
+// XML bodies of requests at their limits: accepted ones, and those with too many elements.
 
 /** Bodies of policies, properties and key periods have 64 KiB. */
 const documentBytesMax = 65_536;

@@ -24,7 +24,7 @@ export interface PlainRequest {
 export interface HostileRequest extends PlainRequest {
   /** The operation's name in the route table, or what kind of credential is meant. */
   readonly operation: string;
-  /** What is hostile about it. */
+  /** How it attacks the server. */
   readonly what: string;
   /** Requests to send before each measured one, outside of the measurement. */
   readonly before?: readonly PlainRequest[];
@@ -39,7 +39,7 @@ export const bodyBytesMax = 4 << 20;
 /** A request line and its header fields have 65,536 bytes; some are for the others. */
 export const headerBytesMax = 62_000;
 
-/** As many parts as fit into so many characters, each made of its place. */
+/** As many parts as fit into this many characters, each made from its index. */
 export function filled(
   charactersMax: number,
   separator: string,

@@ -1,6 +1,6 @@
 import { developmentAccount } from '../../src/services/accounts/directory.js';
 
-/** What a server holds that will be swept. */
+/** The garbage of a server, which sweeps will free. */
 export interface Garbage {
   readonly rows: number;
   /** Rows of one partition of the table. */

@@ -15,7 +15,7 @@ import { SignedSender } from '../stalls/signed-sender.js';
 import { makeTableWorkload, TableData } from '../table-workloads.js';
 import { garbageTable, type Garbage } from './garbage.js';
 
-// How fast a busy server frees what was dropped or has expired, and what others notice of it:
+// How fast a busy server frees dropped and expired data, and how much this slows other requests:
 // docs/internals/sweeps.md.
 
 const usage = `npm run bench:sweeps -- [options]

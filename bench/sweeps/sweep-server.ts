@@ -18,7 +18,7 @@ import { account, garbageQueue, garbageTable, type Garbage } from './garbage.js'
 
 const [, , location = '', durability, garbageText = ''] = process.argv;
 const garbage = JSON.parse(garbageText) as Garbage;
-/** As many as share one sync. */
+/** The number of commits that share one sync. */
 const inFlight = 256;
 const rowsPerTransaction = 100;
 const proseLength = 500;
