@@ -11,7 +11,7 @@ import type {
   ShardKeyFacts,
 } from './placement/design.js';
 
-/** What a design reads of a workload; every `Workload` has it. */
+/** The members of a workload that `designOf` reads; every `Workload` has them. */
 export interface PlacedWorkload {
   readonly rows: number;
   readonly partitions?: Distribution;
@@ -25,23 +25,26 @@ export interface PlacedWorkload {
   }[];
 }
 
-/** Where the entities are, and what else is known. */
+/** The placement of the entities, and further known facts. */
 export interface PlacedDesign extends PlacementDesign {
-  /** By PartitionKeys, or by what `textOf` makes of them. */
+  /** The routing of PartitionKeys, or of the texts that `textOf` makes of them. */
   readonly routing?: ShardRouting;
   /** The text that is routed; the PartitionKey itself when absent. */
   readonly textOf?: (partitionKey: string) => string;
-  /** Of shards, as `manager.regions()` tells them; a shard that says its own keeps that. */
+  /**
+   * The regions of shards, as `manager.regions()` returns them. A shard with a region of its own
+   * keeps that.
+   */
   readonly regions?: Regions;
 }
 
 /**
- * A design of partitions, for `reviewPlacement`, from what `explain` says of a definition and its
- * workload: the key, queries, transactions, how often fields are read and written, and, where a
- * routing is given, what each shard gets. `placed` wins over what follows, a query of the same name
+ * A design of partitions, for `reviewPlacement`, from the result of `explain` for a definition and
+ * its workload: the key, queries, transactions, how often fields are read and written, and, with a
+ * routing, the load of each shard. `placed` overrides these results, for a query of the same name
  * property by property. Shards follow from counted partitions, or from a hash of equal ones. Areas,
- * secret fields, callers' regions, what shards hold, queues, systems and answers follow from no
- * definition: rules that need them ask only what `placed` tells.
+ * secret fields, callers' regions, the criticality of shards, queues, systems and answers do not
+ * follow from a definition: rules that need them only use `placed`.
  */
 export function designOf(
   report: Report,
@@ -118,7 +121,7 @@ interface Routed {
   readonly textOf: PlacedDesign['textOf'];
 }
 
-/** What each shard gets; none where the workload does not tell which partitions there are. */
+/** The load of each shard; none when the workload does not list the partitions. */
 function shardsOfLoad(
   { load, capacity }: Report,
   { partitions, otherRequestsPerSecond: others = 0 }: PlacedWorkload,

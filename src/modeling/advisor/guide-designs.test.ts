@@ -12,7 +12,7 @@ import type { Report } from './report.js';
 import type { Operation } from './facts/workload.js';
 import { asEmployee, numbered } from '../../../test/modeling/support/employees.js';
 
-// The designs of the table-design guide, and what the guide says of each.
+// The designs of the table-design guide, and the statements of the guide about each.
 
 function codesOf({ findings }: Report): readonly string[] {
   return findings.map(({ code }) => code);

@@ -1,6 +1,6 @@
 /**
- * The prices of a table service, as data: a caller gives those of the day, the region and the
- * contract. None are built in as current.
+ * The prices of a table service, as data: a caller passes the prices of the day, the region and the
+ * contract. No current prices are built in.
  */
 export interface PriceTable {
   /** The service and its redundancy. Shown in every report. */

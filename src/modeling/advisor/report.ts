@@ -22,7 +22,7 @@ export interface Report {
   readonly findings: readonly Finding[];
 }
 
-/** What one operation sends and reads. */
+/** The requests and reads of one operation. */
 export interface OperationReport {
   readonly name: string;
   readonly kind: AnyOperation['kind'];
@@ -99,7 +99,7 @@ export interface PartitionReport {
 /** Cost per month. */
 export interface CostReport {
   readonly currency: string;
-  /** What the prices are for, where and when they were valid. */
+  /** The service, the region and the date of the prices. */
   readonly prices: string;
   readonly region: string;
   readonly asOf: string;

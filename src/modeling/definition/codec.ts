@@ -47,13 +47,13 @@ export interface EntityCodec<D extends AnyDefinition> {
    */
   toRow(entity: CreateOf<D> | ReadOf<D>, mark?: Mark): Row;
   /**
-   * As `toRow`, for a row that is only looked at and never stored: there is no limit of size,
-   * because defaults, the type or an upgrade may add to the stored row.
+   * As `toRow`, for a row that is only read and never stored: there is no limit of size, because
+   * defaults, the type or an upgrade may add to the stored row.
    */
   shownRow(entity: CreateOf<D> | ReadOf<D>): Row;
   /**
-   * The entity that `toRow` makes a row of, with the values of defaults that are functions, so that
-   * decisions and the stored row rest on the same values. Throws `ValueError`.
+   * The entity from which `toRow` makes the row, with the values of defaults that are functions, so
+   * that decisions and the stored row use the same values. Throws `ValueError`.
    */
   complete(entity: CreateOf<D>): Completed<D>;
   /**
@@ -76,8 +76,8 @@ export interface EntityCodec<D extends AnyDefinition> {
   /** As `fromRow` or `fromPartialRow`; undefined for a row of another type. */
   fromOwnRow(row: StoredRow, names?: readonly string[]): Stored<Partial<ReadOf<D>>> | undefined;
   /**
-   * The stored computed properties of a row that differ from what its other values give, because
-   * their writer did not know the definition. None for a row of an older version.
+   * The stored computed properties of a row that differ from those computed from its other values,
+   * because their writer did not know the definition. None for a row of an older version.
    */
   staleComputed(row: StoredRow): RowProperties;
   /** Whether a row is of this type, by its keys and by its type property, if it has one. */

@@ -178,7 +178,7 @@ const textFormat: KeyFormat = {
   parse: (text) => text,
 };
 
-/** How a key uses what one item of a list is called: a text as it is, a number by a format. */
+/** How a key uses an item of a list: a text as it is, a number by a format. */
 export type ItemField<N extends string, V> = V extends readonly string[]
   ? KeyPart<N, string>
   : NumberKeyField<N, number>;

@@ -2,8 +2,8 @@ import { nearestName } from '../../base/nearest-name.js';
 import { ValueError } from '../rows/model-error.js';
 
 /**
- * Throws `ValueError` for the first name that is none of the declared ones: its value would be lost
- * without a word. `owner` is what declares them.
+ * Throws `ValueError` for the first name that is not declared, because its value would be lost
+ * silently. `owner`: the text for people that names the declaration.
  */
 export function refuseUnknownNames(
   owner: string,
@@ -17,7 +17,7 @@ export function refuseUnknownNames(
   }
 }
 
-/** Says that a name is not declared, and which one it may stand for. */
+/** The message that a name is not declared, with the declared name that was probably meant. */
 export function unknownName(owner: string, name: string, declared: readonly string[]): string {
   const nearest = nearestName(name, declared);
   const hint = nearest === undefined ? '' : `; did you mean '${nearest}'?`;

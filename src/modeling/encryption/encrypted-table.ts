@@ -144,8 +144,8 @@ export class EncryptedTable implements TableGateway {
   }
 
   /**
-   * Calls no key, and so encrypts nothing: what depends on the size of encrypted values is left to
-   * `transact`.
+   * Calls no key, and so encrypts nothing: limits that depend on the size of encrypted values are
+   * checked by `transact`.
    */
   async check(writes: readonly RowWrite[]): Promise<void> {
     for (const write of writes) {
@@ -242,13 +242,13 @@ export class EncryptedTable implements TableGateway {
     if (write.kind === 'delete') return { kind: 'delete', key: write.key, etag: write.etag };
     if (write.kind === 'merge' || write.kind === 'upsert-merge') this.#refuseMerge(write.row);
     const row = await this.seal(write.row);
-    // Without the row that it was made of, which is not encrypted.
+    // The write without the row from which it was made, because that row is not encrypted.
     return 'etag' in write
       ? { kind: write.kind, row, etag: write.etag }
       : { kind: write.kind, row };
   }
 
-  /** The write of what the table beneath gets as it is. */
+  /** The write without the properties to encrypt, which the table beneath gets unchanged. */
   #withoutEncrypted(write: RowWrite): RowWrite {
     if (write.kind === 'delete') return write;
     const { encrypt: _, ...row } = write.row;

@@ -28,7 +28,10 @@ export interface WrappedKey {
  * vault.
  */
 export interface KeyWrapper {
-  /** Stored with what it wrapped, so that readers find the key. Must be set, and never change. */
+  /**
+   * Stored with the wrapped key, so that readers find the key-encryption key. Must be set, and
+   * never change.
+   */
   readonly keyID: string | undefined;
   wrapKey(algorithm: KeyWrapAlgorithm, key: Uint8Array): Promise<WrappedKey>;
   unwrapKey(algorithm: KeyWrapAlgorithm, encryptedKey: Uint8Array): Promise<WrappedKey>;
@@ -46,8 +49,8 @@ export interface KeyRing {
   readonly current: KeyEncryptionKey;
   /**
    * Finds a key that wrapped earlier, by its exact id; undefined when there is none. The id comes
-   * from a stored row: return only keys of your own, or whoever can write to the table chooses the
-   * key. Not called for the id of `current`.
+   * from a stored row: return only keys of your own, because otherwise every writer of the table
+   * could choose the key. Not called for the id of `current`.
    */
   find(keyId: string): KeyWrapper | undefined | Promise<KeyWrapper | undefined>;
 }

@@ -10,8 +10,8 @@ import {
 import { EncryptionError } from './encryption-error.js';
 import type { KeyWrapAlgorithm, KeyWrapper } from './key-wrapper.js';
 
-// Key-encryption keys in this process, for tests and for programs without a vault. Whoever reads
-// the memory of the process, or the source of the key, can decrypt every row.
+// Key-encryption keys in this process, for tests and for programs without a vault. A reader of the
+// memory of the process, or of the source of the key, can decrypt every row.
 
 /** The initial value of RFC 3394, by which unwrapping checks that the key fits. */
 const wrapInitialValue = Buffer.alloc(8, 0xa6);

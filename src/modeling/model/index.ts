@@ -1,4 +1,5 @@
-// A table and what it promises, wired. See docs/guides/patterns/models.md.
+// A table with its declared derived data and the workers that they need. See
+// docs/guides/patterns/models.md.
 
 export {
   announcement,

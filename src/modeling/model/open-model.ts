@@ -76,7 +76,7 @@ export type ReadEntities<E extends ModelEntities, N extends keyof E> = {
   readonly [M in N]: readonly Stored<ReadOf<DefinitionOf<E[M]>>>[];
 };
 
-/** A table, what is in it, and what it keeps. */
+/** A table, its entities, and the data that it derives from them. */
 export interface ModelOptions<E extends ModelEntities> {
   /** The table of the entities, with encryption, large values or a shard map where it has them. */
   readonly table: TableGateway;
@@ -85,13 +85,16 @@ export interface ModelOptions<E extends ModelEntities> {
   readonly tables?: { readonly [N in keyof E]?: Readonly<Record<string, TableGateway>> };
   /** The blobs of index entities in blobs, likewise. */
   readonly blobs?: { readonly [N in keyof E]?: Readonly<Record<string, ListBlobs>> };
-  /** What the table keeps besides indexes: `counter`, `copies`, `announcement`, `changeFeed`. */
+  /**
+   * The derived data of the table besides indexes: `counter`, `copies`, `announcement`,
+   * `changeFeed`.
+   */
   readonly keeps?: readonly DerivationDeclaration[];
   /** Handle the messages of announcements; those that the change feed takes need no handler. */
   readonly handlers?: readonly MessageHandler[];
   /**
-   * A queue, and its poison queue, that tells the workers of all processes at once. Without it, a
-   * process acts at once on what it wrote itself, and on the rest every `sweepMs`.
+   * A queue, and its poison queue, that notifies the workers of all processes at once. Without it,
+   * a process acts at once on its own messages, and on the others every `sweepMs`.
    */
   readonly queue?: QueueSource;
   /** The partitions with messages. In the table itself when absent. */
@@ -108,7 +111,7 @@ export interface ModelOptions<E extends ModelEntities> {
   readonly timers?: Timers;
 }
 
-/** A difference between entities and what is derived from them. */
+/** A difference between entities and the data derived from them. */
 export type ModelDrift =
   { readonly entity: string; readonly index: Drift } | { readonly derived: DerivedDrift };
 
@@ -118,7 +121,7 @@ export interface ModelRebuildOptions {
   readonly cursor?: string;
   /** Maximum rows of a page, 1 to 1000. 200 for indexes, 1000 for the rest when absent. */
   readonly pageRows?: number;
-  /** Only tells what differs. */
+  /** Reports differences without mending them. */
   readonly dryRun?: boolean;
 }
 
@@ -137,8 +140,7 @@ type Part = (cursor: string | undefined) => AsyncIterable<ModelPage>;
 
 /**
  * A table whose entities, indexes, counters, copies, announcements and feed are declared once and
- * hold for every way to write: through `entities`, `transaction`, or anything else that takes
- * `table`.
+ * apply to every write: through `entities`, `transaction`, or anything else that takes `table`.
  *
  * Rows in the partition of a change are written in its transaction. Everything else follows when
  * some process acts on the messages: `run` does until it is stopped, `drain` once.
@@ -261,9 +263,9 @@ export class Model<E extends ModelEntities> {
   }
 
   /**
-   * Acts on all messages that wait, those that its own work leaves included, and resolves when
-   * none is left or those that are left cannot be acted on now. The report is that of the last
-   * sweep, which tells why.
+   * Acts on all waiting messages, including those that its own work stores, and resolves when none
+   * is left or the rest cannot be processed now. The report is that of the last sweep, which tells
+   * why.
    */
   async drain(): Promise<SweepReport> {
     for (;;) {
@@ -273,9 +275,9 @@ export class Model<E extends ModelEntities> {
   }
 
   /**
-   * Acts on messages until the signal is aborted or the model is closed: of its own writes at once,
-   * of others by the queue, and every `sweepMs` on whatever is left. Rejects when the table or the
-   * queue refuses it for good.
+   * Acts on messages until the signal is aborted or the model is closed: on those of its own writes
+   * at once, on those of other processes by the queue, and every `sweepMs` on the remaining ones.
+   * Rejects when the table or the queue refuses it for good.
    */
   async run({ signal }: { readonly signal?: AbortSignal } = {}): Promise<void> {
     const failed = new AbortController();
@@ -305,7 +307,9 @@ export class Model<E extends ModelEntities> {
     await Promise.all(work);
   }
 
-  /** Stops `run` and waits for its end. The table can be used on; `run` cannot. */
+  /**
+   * Stops `run` and waits for its end. Afterwards the table can still be used, but `run` cannot.
+   */
   async close(): Promise<void> {
     this.#stop.abort();
     await Promise.all(this.#runs);
@@ -316,21 +320,21 @@ export class Model<E extends ModelEntities> {
   }
 
   /**
-   * Compares everything derived with the entities, without changing anything; what messages that
-   * still wait will mend is told as well. Sends the requests of `verify` of each index; for
-   * counters, range reads of the table; for copies, these and a point read for each copy.
+   * Compares everything derived with the entities, without changing anything. Differences that
+   * waiting messages will mend are reported as well. Sends the requests of `verify` of each index;
+   * for counters, range reads of the table; for copies, these and a point read for each copy.
    */
   async *verify(): AsyncGenerator<ModelDrift, void, undefined> {
     for await (const { drifts } of this.rebuild({ dryRun: true })) yield* drifts;
   }
 
   /**
-   * As `verify`, and mends what differs, beside writers; with `dryRun` it only tells, page by page.
-   * Any page can be the last of a process: another resumes with its cursor. Counters are mended at
-   * the end of their rows, when no message waits and the summary has not changed meanwhile;
-   * otherwise they are told, and another run mends them. Sends the requests of `rebuild` of each
-   * index; up to five for each copy that is mended, two for each counter, and those of `drain`.
-   * Throws `ValueError` for a cursor that is none.
+   * As `verify`, and mends the differences while writers continue; with `dryRun` it only reports
+   * them, page by page. Any page can be the last of a process: another resumes with its cursor.
+   * Counters are mended at the end of their rows, when no message waits and the summary has not
+   * changed meanwhile; otherwise they are reported, and another run mends them. Sends the requests
+   * of `rebuild` of each index; up to five for each copy that is mended, two for each counter, and
+   * those of `drain`. Throws `ValueError` for a cursor that is none.
    */
   async *rebuild({ cursor, pageRows, dryRun = false }: ModelRebuildOptions = {}): AsyncGenerator<
     ModelPage,
@@ -350,7 +354,7 @@ export class Model<E extends ModelEntities> {
     }
   }
 
-  /** What is compared, one after the other; each from a cursor of its own. */
+  /** The comparisons, one after another, each with its own cursor. */
   #parts(repairs: boolean, pageRows: number | undefined): readonly Part[] {
     const rows = pageRows === undefined ? {} : { pageRows };
     const indexes = [...this.#indexed].map(
@@ -389,7 +393,7 @@ export class Model<E extends ModelEntities> {
           const { partitionKey } = first.write.row;
           const relayed = this.relay.partition(partitionKey, { signal: this.#stop.signal });
           const run: Promise<void> = relayed
-            // The observer is told of what failed; a sweep meets it again.
+            // The observer is told of failures, and a later sweep retries their messages.
             .then(
               () => undefined,
               () => undefined,
@@ -422,7 +426,7 @@ export class Model<E extends ModelEntities> {
   }
 }
 
-/** Entities that a read gives, unless the caller says otherwise. */
+/** The default limit of the entities of one read. */
 const readMax = 1000;
 
 function definitionOf(entities: ModelEntities, name: string): AnyDefinition {
@@ -460,8 +464,8 @@ function refuseTwice(handlers: readonly MessageHandler[]): void {
 
 /**
  * A model of a table: entities, indexes, counters, copies and announcements, with the registry, the
- * outbox, the relay and the worker that they need. Sends nothing. Throws `DefinitionError` for what
- * cannot be kept.
+ * outbox, the relay and the worker that they need. Sends nothing. Throws `DefinitionError` for
+ * declarations that the table cannot keep.
  */
 export function openModel<const E extends ModelEntities>(options: ModelOptions<E>): Model<E> {
   return new Model(options);

@@ -28,9 +28,9 @@ export class CompoundKey<P extends AnyDefinition, C extends AnyDefinition> {
 
   /**
    * Throws `DefinitionError` unless both have the same PartitionKey and the RowKey of the child
-   * begins with the RowKey of the parent and goes on: same texts, same properties, same widths. The
-   * parent's must end in a value of fixed width or in a text, or it could be the beginning of other
-   * parents' keys, or be the key of another's child. Sends nothing.
+   * begins with the RowKey of the parent and continues: same texts, same properties, same widths.
+   * The parent's must end in a value of fixed width or in a text, or it could be the beginning of
+   * other parents' keys, or be the key of another's child. Sends nothing.
    */
   constructor(parent: P, child: C, table: TableGateway, options?: EntitiesOptions) {
     checkTemplates(parent, child);

@@ -102,8 +102,8 @@ export class MixedTable<const Ds extends readonly AnyDefinition[]> {
   }
 
   /**
-   * Rows of one partition, of some types, each with its condition, which agrees with what reads
-   * give. In RowKey order. Nothing is sent before the query is run.
+   * Rows of one partition, of some types, each with its condition, which agrees with the results of
+   * reads. In RowKey order. Nothing is sent before the query is run.
    */
   query<const N extends Ds[number]['type']>(
     query: MixedQuery<Ds> & { readonly where: Pick<MixedConditions<Ds>, N> },

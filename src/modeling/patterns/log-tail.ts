@@ -153,7 +153,7 @@ export class LogTail<
     return { [this.#options.time]: this.#valueOf(ticks) } as RowKeyPrefixOf<D>;
   }
 
-  /** A `Date` or an `Instant`, as the definition has it. */
+  /** A `Date` or an `Instant`, by the kind of the property. */
   #valueOf(ticks: bigint): Date | Instant {
     return this.#step === 1n ? Instant.ofTicks(ticks) : dateOfTicks(ticks);
   }

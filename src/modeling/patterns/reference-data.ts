@@ -7,8 +7,8 @@ export type ReferenceKey = string | number | bigint;
 /** Options of a cached table: its items, and how long they stay valid. */
 export interface ReferenceDataOptions<Item, Key extends ReferenceKey> {
   /**
-   * departments.scanTable()`. Its => Reads all items, such as `() => departments.scanTable()`. One
-   * load sends the requests of that call.
+   * Reads all items, such as `() => departments.scanTable()`. One load sends the requests of that
+   * call.
    */
   readonly load: () => AsyncIterable<Item> | Promise<Iterable<Item>>;
   readonly keyOf: (item: Item) => Key;

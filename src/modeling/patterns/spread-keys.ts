@@ -74,7 +74,7 @@ export class SpreadEntities<D extends AnyDefinition, B extends keyof PartitionOf
     return this.#spread(key) as KeyOf<D>;
   }
 
-  /** The whole entity, with its bucket, and what it lacks of its RowKey. Sends nothing. */
+  /** The whole entity, with its bucket and the absent values of its RowKey. Sends nothing. */
   entity(entity: Unspread<CreateOf<D> | ReadOf<D>, B>): CreateOf<D> {
     return this.#create(entity);
   }
@@ -110,7 +110,7 @@ export class SpreadEntities<D extends AnyDefinition, B extends keyof PartitionOf
   }
 
   upsertMerge(entity: Unspread<CreateOf<D>, B>): Promise<{ readonly etag: string }> {
-    // It takes no defaults, which would change what is stored.
+    // Defaults are not filled in, because they would change stored values.
     return this.entities.upsertMerge(this.#whole(entity, () => undefined) as CreateOf<D>);
   }
 

@@ -59,8 +59,8 @@ const slotsMax = 100_000;
 const timeKinds: ReadonlySet<PropertyKind> = new Set(['string', 'instant', 'dateTime']);
 
 /**
- * A data series that runs on from entity to entity: the entity and the slot of a value follow from
- * its time, so that a range such as the last 24 hours is read across the days that it touches.
+ * A data series that continues from entity to entity: the entity and the slot of a value follow
+ * from its time, so that a range such as the last 24 hours is read across the days that it touches.
  */
 export class TimeSeries<
   D extends AnyDefinition,

@@ -107,7 +107,9 @@ export function before(retention: Retention, ticks: bigint): bigint {
   return past < 0n ? 0n : past;
 }
 
-/** The first instant at which nothing before `ticks` is kept any more: `before` has come to it. */
+/**
+ * The first instant at which everything before `ticks` has expired: where `before` reaches `ticks`.
+ */
 export function keptUntil(retention: Retention, ticks: bigint): bigint {
   if ('months' in retention) return monthsAfter(retention.months, ticks);
   const unit = 'hours' in retention ? ticksPerHour : ticksPerDay;

@@ -1,22 +1,22 @@
 import { own } from '../../base/own.js';
 import type { Row, RowKey, RowProperties, WireValue } from './row.js';
 
-/** The key alone, of a row or of anything that has one. */
+/** The key of a row or of another object with a key. */
 export function keyOf({ partitionKey, rowKey }: RowKey): RowKey {
   return { partitionKey, rowKey };
 }
 
-/** A text that only this key gives. */
+/** A text that is unique to this key. */
 export function nameOfKey({ partitionKey, rowKey }: RowKey): string {
   return JSON.stringify([partitionKey, rowKey]);
 }
 
-/** What a row holds: its properties, and which of them are encrypted. */
+/** The content of a row: its properties, and which of them are encrypted. */
 export type RowContent = Pick<Row, 'properties' | 'encrypt'>;
 
 /**
- * The content alone, for a row with another key or in another table: what was encrypted where it
- * was read is encrypted there as well.
+ * The content of a row, for a row with another key or in another table. Properties that were
+ * encrypted in the source are encrypted in the copy as well.
  */
 export function contentOf({
   properties,
@@ -28,7 +28,7 @@ export function contentOf({
   return encrypt === undefined ? { properties } : { properties, encrypt };
 }
 
-/** How texts for people name a row. */
+/** The name of a row in texts for people. */
 export function placeOfKey({ partitionKey, rowKey }: RowKey): string {
   return `('${partitionKey}', '${rowKey}')`;
 }
@@ -42,7 +42,7 @@ export function storedText(value: string): WireValue {
   return { type: 'String', value };
 }
 
-/** A stored text; undefined when there is none under this name, or something else. */
+/** A stored text; undefined when there is none under this name, or a value of another type. */
 export function textIn(properties: RowProperties, name: string): string | undefined {
   const wire = own(properties, name);
   return wire?.type === 'String' ? wire.value : undefined;

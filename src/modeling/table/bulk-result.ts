@@ -7,8 +7,8 @@ export interface BulkResult {
   readonly index: number;
   readonly write: RowWrite;
   /**
-   * `applied`; `unchanged`: the row was already as the write would leave it, from an earlier run or
-   * a repeated request; or `failed`.
+   * `applied`; `unchanged`: the row already had the written content, from an earlier run or a
+   * repeated request; or `failed`.
    */
   readonly outcome: 'applied' | 'unchanged' | 'failed';
   /** Set for a failed write. */

@@ -88,7 +88,7 @@ export class BulkSender {
       return isThere(item.write, row) ? unchanged(item) : failure(item, error);
     } catch (cause) {
       if (!(cause instanceof ModelError)) throw cause;
-      // A conflict says that the write was not applied. Here nobody knows.
+      // A conflict means that the write was not applied. Here the outcome is unknown.
       return failure(item, cause);
     }
   }

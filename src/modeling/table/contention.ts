@@ -34,7 +34,7 @@ const attemptsDefault = 50;
 /**
  * Runs an attempt, and repeats it from its first read while `isOvertaken` says that another writer
  * changed the rows first. Other errors are thrown at once. Throws `ContentionError` after the last
- * attempt, with what that met: of which row a condition did not hold.
+ * attempt, which names the row whose condition did not hold.
  */
 export async function retryConflicts<T>(
   what: string,

@@ -3,7 +3,7 @@ import { describe, it } from 'node:test';
 import { divided } from './divided.js';
 import { ModelError, TooLargeError, TransactionFailedError } from './errors.js';
 
-/** Takes at most so many items at once, or fails; tells what it took. */
+/** Takes at most `most` items at once, or fails; records the items that it took. */
 function taking(most: number, failure: ModelError) {
   const taken: (readonly number[])[] = [];
   const send = async (items: readonly number[]): Promise<void> => {

@@ -3,7 +3,7 @@ import { TransactionFailedError } from './errors.js';
 
 /**
  * Whether writes were too large together, and fewer of them may be sent. A table that writes
- * further rows with each, or encrypts them, takes less at once than its writers can know.
+ * further rows with each, or encrypts them, accepts fewer at once than its writers can know.
  */
 export function isTooLargeTogether(error: unknown): boolean {
   if (error instanceof TooLargeError) return true;
@@ -16,8 +16,8 @@ export function isTooLargeTogether(error: unknown): boolean {
 
 /**
  * Sends items together or, where they are too large together, in halves, one after the other. Not
- * atomic then: when `send` throws, the items before those may have been sent. `isTooLarge` knows
- * the error of `send` that says so.
+ * atomic then: when `send` throws, the items before those may have been sent. `isTooLarge`
+ * recognises the error of `send` for items that are too large together.
  */
 export async function divided<T>(
   items: readonly T[],

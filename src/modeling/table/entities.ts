@@ -268,12 +268,12 @@ export class Entities<D extends AnyDefinition> {
    * undefined, nothing is written. Each attempt is one point read and one update. Returns the
    * resulting entity.
    *
-   * Updates of one row through one gateway, and transactions that change it as it is, run in the
-   * order of their calls, and one that waited for another starts from what that one wrote, without
-   * a read of its own. After one that runs for more than a second the next starts beside it. There
-   * is no order between gateways and processes. A change that awaits another update passes its
-   * scope on as `within`: then neither waits for the other, even through further changes. Throws
-   * `ContentionError`, and sends nothing, when 10,000 of them wait.
+   * Updates of one row through one gateway, and transactions that change its current state, run in
+   * the order of their calls. One that waited for another starts from the row which that one wrote,
+   * without a read of its own. After one that runs for more than a second the next starts beside
+   * it. There is no order between gateways and processes. A change that awaits another update
+   * passes its scope on as `within`: then neither waits for the other, even through further
+   * changes. Throws `ContentionError`, and sends nothing, when 10,000 of them wait.
    *
    * With write stamps a change is applied once, even when responses are lost, as long as no more
    * than three other writers follow before its stamp is looked for. Throws `ContentionError` after
@@ -318,7 +318,7 @@ export class Entities<D extends AnyDefinition> {
       const stamp = newStamp(this.#randomness);
       let write = await this.#change({ row, rowKey, stamp, scope }, change, ifAbsent);
       if (write === undefined && known !== undefined) {
-        // Another process may have written since; only a read shows that nothing is to be done.
+        // Another process may have written since; only a read shows that no change is needed.
         row = await this.table.get(rowKey);
         write = await this.#change({ row, rowKey, stamp, scope }, change, ifAbsent);
       }
@@ -416,7 +416,7 @@ export class Entities<D extends AnyDefinition> {
     try {
       return await this.table.get(key, [property]);
     } catch (unknown) {
-      // A conflict says that nothing was written. Here nobody knows.
+      // A conflict means that nothing was written. Here the outcome is unknown.
       if (isAmbiguous(error)) return undefined;
       throw unknown;
     }

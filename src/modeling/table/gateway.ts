@@ -31,7 +31,7 @@ interface InScope {
   readonly scope?: UpdateScope;
 }
 
-/** Told of the writes of a re-keying or an archive, and absent from all others. */
+/** Marks the writes of a re-keying or an archive; absent from all other writes. */
 interface OfMove {
   /** The write changes no entity, only where it is stored, and perhaps in which form. */
   readonly isMove?: true;
@@ -101,7 +101,7 @@ export interface TableGateway {
   transact(writes: readonly RowWrite[]): Promise<readonly WriteResult[]>;
   /**
    * Throws what `transact` would throw for these writes before it sends a write, as far as the
-   * gateway can tell by itself; may read. Absent where it tells nothing.
+   * gateway itself can know; may read. Absent when it knows nothing.
    */
   check?(writes: readonly RowWrite[]): Promise<void>;
   /** One range read: one page, in key order. */
@@ -112,16 +112,16 @@ export interface TableGateway {
    */
   readonly encrypts?: EncryptedNames | undefined;
   /**
-   * Whether the table stores large values elsewhere than in their rows: then it alone can tell, and
-   * refuses before it sends anything, what is too large for a transaction. False when absent. A
-   * gateway before such a one has the same.
+   * Whether the table stores large values elsewhere than in their rows: then only the table knows
+   * which writes are too large for a transaction, and refuses them before it sends anything. False
+   * when absent. A gateway before such a one has the same.
    */
   readonly storesLargeValues?: boolean | undefined;
   /**
    * The writes that one transaction takes, less than 100 where the table adds a fixed number of
-   * rows of its own to each. 100 when absent. Rows whose number depends on the writes are not taken
-   * off: those that a table derives of them, or makes of large values, count besides. A gateway
-   * before such a one has the same.
+   * rows of its own to each. 100 when absent. Rows whose number depends on the writes are not
+   * subtracted: rows that a table derives from them or makes of large values count in addition. A
+   * gateway before such a one has the same.
    */
   readonly writesMax?: number | undefined;
 }

@@ -6,8 +6,8 @@ import { ticksOfMicros } from '../rows/ticks.js';
 export const graceDefaultMs = 3_600_000;
 
 /**
- * Tells when a row was written, in ticks, that it is no part of work in progress. Throws
- * `ValueError` for a time that is none.
+ * The time in ticks before which a row must have been written to be no part of work in progress.
+ * Throws `ValueError` for a time that is none.
  */
 export function settledSince(
   clock: Clock,

@@ -5,9 +5,9 @@ import { LeaseLostError } from './errors.js';
 import { isTransient } from './transient.js';
 
 export interface LeaseRenewalOptions {
-  /** Names what is held, for the error of its loss. */
+  /** The name of the leased message or row, for the error about its loss. */
   readonly what: string;
-  /** The duration of the first grant. Infinite: nobody else can ever get what is held. */
+  /** The duration of the first grant. Infinite: no other holder can ever get the lease. */
   readonly termMs: number;
   /** Monotonic time just before the granted request was sent. */
   readonly grantedAtMs: number;

@@ -176,7 +176,7 @@ class PartitionReader {
 
   #ask(token: string | undefined): void {
     const page = this.#read(token);
-    // `peek` reports the failure. When nobody peeks, it must not count as unhandled.
+    // `peek` reports the failure. Without a later `peek`, it must not count as unhandled.
     page.catch(() => undefined);
     this.#next = page;
   }

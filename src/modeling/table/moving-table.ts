@@ -1,7 +1,7 @@
 import type { RowWrite, TableGateway } from './gateway.js';
 import { shareRowUpdateQueues } from './row-update-queues.js';
 
-/** The same write as a step of a move: what a table announces may leave it out. */
+/** The same write as a step of a move, which announcements of a table may leave out. */
 export function asMove(write: RowWrite): RowWrite {
   return { ...write, isMove: true };
 }

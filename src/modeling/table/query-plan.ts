@@ -26,7 +26,7 @@ export type PlanClass = 'point' | 'range' | 'partition-scan' | 'table-scan';
 export interface QueryPlan {
   /** For several partitions, the class of each. */
   readonly class: PlanClass;
-  /** What is read: one selection for each partition, or that of a table scan. */
+  /** The selections to read: one for each partition, or that of a table scan. */
   readonly reads: readonly RowSelection[];
   /** The same as OData, as it is sent. */
   readonly filters: readonly string[];
@@ -40,7 +40,7 @@ export interface QueryPlan {
 export interface RowKeyBounds<D extends AnyDefinition> {
   /** RowKeys that begin with these values. Cannot be combined with the bounds below. */
   readonly prefix?: RowKeyPrefixOf<D>;
-  /** What the next value, a text, begins with; after `prefix`, if given. */
+  /** The beginning of the next value, which is a text; after `prefix`, if given. */
   readonly startsWith?: string;
   /**
    * The lower bound, including RowKeys with these leading values. Bounds follow the order of
@@ -58,9 +58,9 @@ export interface RowKeyBounds<D extends AnyDefinition> {
 export interface RowConditions<D extends AnyDefinition> {
   /**
    * A condition on stored properties. The service evaluates it on every row that the keys select:
-   * it reduces what is returned, not what is read. It agrees with what reads give: a default counts
-   * where a row lacks the property, and rows of older versions are all returned by the service and
-   * checked after their upgrade.
+   * it reduces what is returned, not what is read. It agrees with the results of reads: a default
+   * counts where a row lacks the property, and rows of older versions are all returned by the
+   * service and checked after their upgrade.
    */
   readonly where?: (properties: FilterFields<D>) => Filter;
   /**

@@ -192,7 +192,7 @@ export class Transaction {
   /**
    * Changes the entity as it is when the transaction runs, as `update` of `Entities`: `change` may
    * run several times, and `undefined` changes nothing. Adds a point read to the transaction, and
-   * both again when somebody else was faster.
+   * both again when another writer was faster.
    */
   update<D extends AnyDefinition, R extends ReadOf<D>>(
     definition: D,
@@ -279,16 +279,17 @@ export class Transaction {
   }
 
   /**
-   * Sends one entity group transaction, after a point read for each row that is changed as it is.
-   * Results are in the order of the writes. Throws `TransactionFailedError`, with the index of the
-   * write that failed, and `TooLargeError` beyond 4 MiB; then nothing was applied. A conflict at a
-   * row that it has read begins it again, at most 64 times; then it throws `ContentionError`.
+   * Sends one entity group transaction, after a point read for each row whose current state is
+   * changed. Results are in the order of the writes. Throws `TransactionFailedError`, with the
+   * index of the write that failed, and `TooLargeError` beyond 4 MiB; then nothing was applied. A
+   * conflict at a row that it has read begins it again, at most 64 times; then it throws
+   * `ContentionError`.
    *
-   * Transactions that change a row as it is, and updates of it, run in the order of their calls
-   * through one gateway, each from what the one before it wrote, without a read of its own; one
-   * that changes several rows waits for all that were called before it. After one that runs for
-   * more than a second the next starts beside it. Throws `ContentionError`, and sends nothing, when
-   * 10,000 of them wait.
+   * Transactions that change the current state of a row, and updates of it, run in the order of
+   * their calls through one gateway. Each starts from the row which the one before it wrote,
+   * without a read of its own; one that changes several rows waits for all that were called before
+   * it. After one that runs for more than a second the next starts beside it. Throws
+   * `ContentionError`, and sends nothing, when 10,000 of them wait.
    *
    * When the response is lost, or the client repeated the request, one point read of a stamped row
    * shows whether the transaction was applied; its ETags are then unknown. Without a stamped row,
@@ -398,7 +399,7 @@ export class Transaction {
       const row = await this.#table.get(key, [property]);
       return row !== undefined && hasStamp(row, property, [this.#stamp]);
     } catch (unknown) {
-      // A conflict says that nothing was applied, and is tried again. Here nobody knows.
+      // A conflict means that nothing was applied, and is retried. Here the outcome is unknown.
       if (isAmbiguous(error)) return false;
       throw unknown;
     }

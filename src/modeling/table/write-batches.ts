@@ -1,7 +1,7 @@
 import { transactionWritesMax, type RowWrite } from './gateway.js';
 import { operationBytes, transactionBytes, transactionBytesMax } from './request-size.js';
 
-/** What a transaction takes besides the writes of a batch. */
+/** The room that a transaction needs besides the writes of a batch. */
 export interface BatchRoom {
   /** Other writes; 0 when absent. */
   readonly writes?: number;

@@ -184,8 +184,8 @@ export class Deliverer {
   }
 
   /**
-   * Stores the copy before deleting the message: a crash in between leaves both. A message that has
-   * expired gets none, which would outlive it.
+   * Stores the copy before deleting the message: a crash in between leaves both. An expired message
+   * is not copied, because the copy would outlive it.
    */
   async #poison(
     received: Received,
@@ -226,8 +226,8 @@ export class Deliverer {
   }
 
   /**
-   * The error, unless the message is hidden for so long. A message that expires before is not: it
-   * stays hidden for the rest of its visibility timeout.
+   * The error, unless the message is hidden for this time. A message that expires earlier is not
+   * hidden again: it stays hidden for the rest of its visibility timeout.
    */
   async #hide(
     { messageId }: ReceivedMessage,

@@ -59,12 +59,12 @@ export class MessageTooLargeError extends ModelError {
 const noteBytes = 2048;
 const bytesMax = messageTextBytesMax - noteBytes;
 const errorTextMax = 500;
-/** Far within what the stack of a worker can write again. */
+/** Far less than the stack of a worker can serialise again. */
 const levelsMax = 500;
 
 /**
- * Throws `MessageTooLargeError` for what would not fit into a queue message with a poison note, and
- * `ValueError` for what no worker reads because it is nested too deep.
+ * Throws `MessageTooLargeError` for an envelope that would not fit into a queue message with a
+ * poison note, and `ValueError` for one that is nested too deep for workers.
  */
 export function encodeEnvelope(envelope: Envelope, encoding: TextEncoding): string {
   const written = jsonOf(envelope);
@@ -171,7 +171,7 @@ export type DecodedText =
   /** `text`: the original text of a malformed message, which its poison note keeps. */
   | { readonly kind: 'malformed'; readonly reason: string; readonly text?: string };
 
-/** Never throws: anybody may put anything into a queue. */
+/** Never throws, because a queue may contain any text. */
 export function decodeEnvelope(text: string): DecodedText {
   let value: unknown;
   try {

@@ -24,9 +24,10 @@ const shownMs = 1000;
  * Keeps a message hidden while it is processed. Each renewal is one update and gives a new receipt.
  * The signal is aborted when another consumer may have the message.
  *
- * A get hides a message also beyond its expiry: then nobody else ever gets it, so its lease lasts
- * until it is ended, although the message can soon no longer be deleted. An update does not: near
- * its expiry a message is hidden for as long as it lives, to the second, and the lease ends there.
+ * A get hides a message also beyond its expiry: then no other consumer ever gets it, so its lease
+ * lasts until it is ended, although the message can soon no longer be deleted. An update does not:
+ * near its expiry a message is hidden for as long as it lives, to the second, and the lease ends
+ * there.
  */
 export class Lease {
   readonly #options: LeaseOptions;

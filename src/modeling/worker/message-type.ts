@@ -4,7 +4,10 @@ import type { StandardSchema } from '../definition/standard-schema.js';
 import type { Envelope } from './envelope.js';
 import { isSchema, schemaPayload, type PayloadCodec } from './payload.js';
 
-/** A kind of message: what senders give, and what handlers read. Made by `defineMessage`. */
+/**
+ * A kind of message, with the payload type that senders give and the one that handlers read. Made
+ * by `defineMessage`.
+ */
 export interface MessageType<Given, Read> {
   readonly type: string;
   readonly version: number;

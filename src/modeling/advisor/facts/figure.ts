@@ -7,7 +7,7 @@ export function checkFigure(value: number | undefined, what: string, max = Infin
   throw new ValueError(`${what}: ${value} is no such figure`);
 }
 
-/** Checks every number of plain data, however deep, and names the one that is no figure. */
+/** Checks every number of plain data, however deep, and names the invalid one in the error. */
 export function checkFigures(data: unknown, what: string): void {
   if (typeof data === 'number') return checkFigure(data, what);
   if (Array.isArray(data)) {

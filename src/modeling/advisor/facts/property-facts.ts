@@ -12,7 +12,7 @@ export interface SizeRange {
 /** How the values of a property change from one insert to the next. */
 export type ValueOrder = 'increasing' | 'decreasing' | 'random';
 
-/** What is known, or expected, of the values of one property. */
+/** The known or expected facts about the values of one property. */
 export interface PropertyFacts {
   /**
    * UTF-16 code units of a text or of the JSON text, bytes of a binary. A single number is the size
@@ -24,8 +24,8 @@ export interface PropertyFacts {
   /** How many values there are and how often each occurs; of a list, its items. */
   readonly values?: Distribution;
   /**
-   * Lists: the different items in an entity that has it, on average. So many rows an index with
-   * `each` has of an entity. 1 when absent.
+   * Lists: the average number of different items in an entity that has the list, which is also the
+   * number of its rows in an index with `each`. 1 when absent.
    */
   readonly items?: number;
   /**

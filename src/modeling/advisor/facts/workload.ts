@@ -6,7 +6,7 @@ import { checkFigure } from './figure.js';
 import type { Distribution } from './distribution.js';
 import { checkFacts, type FactsByName, type FactsOf } from './property-facts.js';
 
-/** What a table holds and what is done with it, as expected or as measured. */
+/** The content of a table and the operations on it, as expected or as measured. */
 export interface Workload<D extends AnyDefinition, LookUp = never> {
   /** Entities in the table. */
   readonly rows: number;

@@ -14,7 +14,10 @@ export interface ShardFacts {
   /** The part of its load that its largest tenant makes, 0 to 1. */
   readonly largestTenant?: number;
   readonly region?: string;
-  /** What is in it; `critical` data are of the business, `transient` ones logs and the like. */
+  /**
+   * The criticality of its data: `critical` data are those of the business, `transient` ones logs
+   * and the like.
+   */
   readonly holds?: readonly ('critical' | 'ordinary' | 'transient')[];
   readonly hasReplica?: boolean;
 }
@@ -35,12 +38,12 @@ export interface ShardKeyFacts {
 export interface QueryFacts {
   readonly name: string;
   readonly perSecond: number;
-  /** Whether it gives the key that leads to one shard. */
+  /** Whether the query gives the key that selects one shard. */
   readonly hasKey: boolean;
   readonly isCritical?: boolean;
   /** It reads several entities that follow each other. */
   readonly readsRange?: boolean;
-  /** Milliseconds that it may take, and that it takes or is expected to. */
+  /** The target and the measured or expected duration, in milliseconds. */
   readonly targetMs?: number;
   readonly expectedMs?: number;
   /** Where its callers are. */
@@ -67,7 +70,7 @@ export interface AreaFacts {
 
 export type Answer = 'yes' | 'no' | 'unknown';
 
-/** Is there …? */
+/** Answers about operation: is there …? */
 export interface OperationAnswers {
   readonly backupPlan?: Answer;
   readonly integrityJob?: Answer;
@@ -77,7 +80,7 @@ export interface OperationAnswers {
   readonly monitoring?: Answer;
 }
 
-/** What is known of the systems that the design uses. */
+/** The known facts about the systems that the design uses. */
 export interface SystemFacts {
   readonly serviceBus?: {
     readonly entity: BusEntity;
@@ -90,7 +93,7 @@ export interface SystemFacts {
     readonly sendTimeoutSeconds?: number;
     /** Receivers that peek rely on getting the oldest message of all. */
     readonly peeksForOldest?: boolean;
-    /** It is to go by itself when nobody uses it. */
+    /** The service deletes it when it is unused. */
     readonly deletesWhenIdle?: boolean;
     readonly usesAmqp?: boolean;
     /** Partitioned queues and topics of its namespace. */
@@ -98,10 +101,10 @@ export interface SystemFacts {
   };
   readonly eventHubs?: {
     readonly partitions: number;
-    /** Partitions that the expected growth asks for. */
+    /** The partitions that the expected growth needs. */
     readonly partitionsLater?: number;
     readonly tier?: string;
-    /** Throughput units of the namespace, and what goes in and out of it in a second. */
+    /** The throughput units of the namespace, and its ingress and egress in a second. */
     readonly units?: number;
     readonly bytesIn?: number;
     readonly eventsIn?: number;
@@ -121,9 +124,9 @@ export interface SystemFacts {
     readonly longestId?: number;
   };
   readonly redis?: {
-    /** Keys that one command or transaction takes in a cluster. */
+    /** Groups of keys that one command or transaction uses in a cluster. */
     readonly together?: readonly (readonly string[])[];
-    /** Data that are nowhere else. */
+    /** The cache has the only copy of its data. */
     readonly isOnlyCopy?: boolean;
     /** Servers are chosen by the hash modulo their number, and their number grows. */
     readonly isModulo?: boolean;
@@ -131,7 +134,7 @@ export interface SystemFacts {
     /** The size of one cache, and of its largest value. */
     readonly bytes?: number;
     readonly largestValueBytes?: number;
-    /** A transaction counts on all or nothing. */
+    /** A transaction relies on being applied completely or not at all. */
     readonly needsRollBack?: boolean;
   };
   readonly search?: {
@@ -143,13 +146,13 @@ export interface SystemFacts {
   readonly serviceFabric?: { readonly partitions: number; readonly partitionsLater: number };
 }
 
-/** A design of partitions, as far as it is known: rules ask only what is told. */
+/** A design of partitions, as far as it is known: a rule only checks facts that are given. */
 export interface PlacementDesign {
   readonly shards?: readonly ShardFacts[];
   readonly key?: ShardKeyFacts;
   /** The growth to plan for, as a factor of load and size; 1 when absent. */
   readonly growth?: number;
-  /** What one shard carries. */
+  /** The capacity of one shard. */
   readonly shardTargets?: {
     readonly requestsPerSecond?: number;
     readonly bytes?: number;
@@ -167,7 +170,7 @@ export interface PlacementDesign {
     readonly across: 'shards' | 'areas' | 'halves';
     readonly isChecked: boolean;
   }[];
-  /** Schemas of the types that one map leads to. */
+  /** The number of schemas of the types that one map routes. */
   readonly schemasOfMap?: number;
   /** Copies that may be older than their source, and whether readers can bear that. */
   readonly replicas?: { readonly areReadFrom: boolean; readonly mayBeOld: boolean };
@@ -188,7 +191,7 @@ export interface PlacementDesign {
   /** Names of blobs, in the order of writing. */
   readonly blobNames?: readonly string[];
   readonly answers?: OperationAnswers;
-  /** The time that is there, and the measured rate of a move or a backup. */
+  /** The available time, and the measured rate of a move or a backup. */
   readonly maintenance?: {
     readonly bytes: number;
     readonly bytesPerSecond: number;

@@ -4,12 +4,12 @@ import type { PlacementDesign } from './design.js';
 
 /** A remark of a rule about a design. */
 export interface Remark {
-  /** What it is about: the name of a shard, a query, a field. */
+  /** The subject: the name of a shard, a query, a field. */
   readonly subject: string;
   /** What is wrong, in one sentence with its figures. */
   readonly problem: string;
   readonly figures: Readonly<Record<string, number | string>>;
-  /** The published figure that it goes by, if any. */
+  /** The published figure on which it is based, if any. */
   readonly limit?: KnownLimit | undefined;
 }
 

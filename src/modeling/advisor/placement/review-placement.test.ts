@@ -21,7 +21,7 @@ const gib = 2 ** 30;
 
 const field = (name: string) => ({ name, readsPerSecond: 1, writesPerSecond: 0 });
 
-/** For each rule a design that it is about, and its neighbour that it is not about. */
+/** For each rule a design that raises it, and a similar one that does not. */
 const cases: Readonly<Record<string, readonly [PlacementDesign, PlacementDesign]>> = {
   'shard-key-skew': [
     { shards: [shard('a', 1000), shard('b', 100), shard('c', 100)] },
@@ -247,7 +247,7 @@ const cases: Readonly<Record<string, readonly [PlacementDesign, PlacementDesign]
   ],
 };
 
-/** What else raises a rule, each with the neighbour that does not. */
+/** Further designs that raise a rule, each with a similar one that does not. */
 const further: readonly (readonly [id: string, why: string, PlacementDesign, PlacementDesign])[] = [
   [
     'shard-key-skew',

@@ -11,7 +11,7 @@ import type { PlacementRule } from './placement-rule.js';
 import { shapeRules } from './shape-rules.js';
 import { systemRules } from './system-rules.js';
 
-/** What is wrong with a design of partitions. Frozen; JSON contains all of it. */
+/** A problem of a design of partitions. Frozen; JSON contains all of it. */
 export interface PlacementFinding {
   /** The id of the rule; it does not change. */
   readonly id: string;
@@ -21,8 +21,8 @@ export interface PlacementFinding {
   readonly advice: string;
   readonly figures: Readonly<Record<string, number | string>>;
   /**
-   * The figure that it goes by, with source and date, then what other sources say instead;
-   * undefined: none.
+   * The figure on which it is based, with source and date, followed by differing figures of other
+   * sources; undefined: none.
    */
   readonly source: string | undefined;
 }
@@ -40,7 +40,7 @@ const severities: readonly Severity[] = ['error', 'warning', 'info'];
 
 /**
  * Checks a design against the guidance's lists for design and operation. The most severe findings
- * come first. Sends nothing. Rules about what the design does not tell are skipped, so a review
+ * come first. Sends nothing. Rules about facts that the design lacks are skipped, so a review
  * without findings proves nothing. `limits` are figures of your own, which win over the published
  * ones. Throws `ValueError` for figures that are negative or infinite, and for a maintenance
  * without a rate.

@@ -3,7 +3,7 @@ import { systemClock } from '../../../base/clock.js';
 import type { RequestObserver } from '../../table/observed-request.js';
 import type { ShardFacts } from './design.js';
 
-/** What was sent to shards since counting began. */
+/** Counts of the requests to shards. */
 export interface ShardLoad {
   /** The observer of the table of a shard, by its name: `openTable(client, { observer })`. */
   observerOf(shard: string): RequestObserver;
@@ -12,7 +12,7 @@ export interface ShardLoad {
    * `restart`; without `restart` since `shardLoadOf`. A request that failed counts as well.
    */
   shards(): readonly ShardFacts[];
-  /** Counts from 0 on from now. */
+  /** Resets all counts to 0. */
   restart(): void;
 }
 

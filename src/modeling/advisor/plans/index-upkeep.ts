@@ -4,20 +4,20 @@ import { indexedNames, spreadOfIndexed, textsOf, type RowSet, type RowSets } fro
 import { listSize } from './list-size.js';
 import { later, once, pointReads, accessOf, type Access } from './access.js';
 
-/** A write of an entity, as its indexes see it. */
+/** A write of an entity, with the facts that its indexes need. */
 export interface IndexedChange {
   readonly kind: 'insert' | 'change' | 'delete';
   /** Names of the changed properties; undefined: all except those that indexes are looked up by. */
   readonly changes: readonly string[] | undefined;
 }
 
-/** What the indexes of a definition add to one write of an entity. */
+/** The requests and rows that the indexes of a definition add to one write of an entity. */
 export interface IndexUpkeep {
   /** Rows that the transaction of the entity also writes: copies, lists, an intent. */
   readonly rowsBeside: number;
   /** Reads before the transaction: the former copies, and the lists that it changes. */
   readonly before: readonly Access[];
-  /** What the worker sends afterwards. */
+  /** The requests that the worker sends afterwards. */
   readonly after: readonly Access[];
 }
 
@@ -60,7 +60,7 @@ export function upkeepOf(rowSets: RowSets, change: IndexedChange): IndexUpkeep {
 
 /**
  * Rows that a change of one entity writes in an index: one, or the old and the new one, for each
- * text of its list. A change of the list itself is taken for another text in the place of one.
+ * text of its list. A change of the list itself counts as the replacement of one item.
  */
 function rowsOf(
   { index }: RowSet,

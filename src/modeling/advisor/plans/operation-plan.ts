@@ -122,7 +122,7 @@ function requestOf(kind: WriteKind): 'insert' | 'update' | 'delete' {
   return kind === 'insert' || kind === 'delete' ? kind : 'update';
 }
 
-/** A write as indexes see it. */
+/** The change of a write for the indexes. */
 export function changeOf(kind: WriteKind, changes: readonly string[] | undefined): IndexedChange {
   const change = kind === 'insert' || kind === 'delete' ? kind : 'change';
   return { kind: change, changes };

@@ -21,7 +21,7 @@ import type { ServiceTargets } from './service-targets.js';
 import { shareOf, spreadOf } from '../facts/spread.js';
 import { nameOfValue } from '../facts/value-name.js';
 
-/** What a query is expected to read. */
+/** The expected reads of a query. */
 export interface QueryReading {
   readonly planClass: PlanClass;
   /** Entities that the service reads. */
@@ -40,7 +40,7 @@ export interface QueryReading {
   readonly isAssumed: boolean;
 }
 
-/** What the workload says about a query. */
+/** The facts of the workload about a query. */
 export interface ReadingFacts {
   readonly select?: readonly string[] | undefined;
   readonly reads?: number | undefined;

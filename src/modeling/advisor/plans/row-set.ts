@@ -111,19 +111,22 @@ function indexRowSet(index: ResolvedIndex, entities: RowSet, facts: FactsByName)
   };
 }
 
-/** The rows that an index has of an entity: of one with a list, one for each of its items. */
+/**
+ * The number of rows of an entity in an index: for an index with `each`, one for each item of the
+ * list.
+ */
 export function textsOf({ each }: ResolvedIndex, facts: FactsByName): number {
   return each === undefined ? 1 : (facts[each.list]?.items ?? 1);
 }
 
-/** The facts with the values of a text of the list, which are told of the list. */
+/** The facts with the values of the items, which the workload gives for the list. */
 function withTexts({ each }: ResolvedIndex, facts: FactsByName): FactsByName {
   const values = each === undefined ? undefined : facts[each.list]?.values;
   return each === undefined || values === undefined ? facts : { ...facts, [each.item]: { values } };
 }
 
 /**
- * The properties that an index is looked up by: those of its keys that are not keys of the entity.
+ * The properties by which an index is looked up: those of its keys that are not keys of the entity.
  */
 export function indexedNames(index: ResolvedIndex, entity: AnyDefinition): readonly string[] {
   const own = new Set(

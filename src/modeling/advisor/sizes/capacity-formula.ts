@@ -1,9 +1,9 @@
 import type { WireType } from '../../rows/row.js';
 
 /**
- * How the service counts the bytes of what it stores, as the storage team published it
- * ("Understanding Windows Azure Storage Billing – Bandwidth, Transactions, and Capacity", 2010).
- * The same formula determines what fits into 1 MiB. Lengths are in UTF-16 code units.
+ * How the service counts stored bytes, as the storage team published it ("Understanding Windows
+ * Azure Storage Billing – Bandwidth, Transactions, and Capacity", 2010). The same formula
+ * determines what fits into 1 MiB. Lengths are in UTF-16 code units.
  */
 export const capacityFormula = Object.freeze({
   source: 'Understanding Windows Azure Storage Billing, Windows Azure Storage team, 2010-07-09',

@@ -85,8 +85,8 @@ export class ConsumerGroup {
     const { table } = this.feed;
     const row = await table.get(groupKey(partitionKey, this.name));
     if (row !== undefined) return { cursor: this.#cursorOf(partitionKey, row), etag: row.etag };
-    // Stored before anything is handled: the end of the feed moves, and a group that nobody knows
-    // keeps no event from being deleted.
+    // Stored before anything is handled: the end of the feed moves, and a group without a
+    // checkpoint does not protect events from deletion.
     const done = from === 'start' ? 0n : countOf(await table.get(headKey(partitionKey)), 'Last');
     return this.#store(partitionKey, undefined, done);
   }

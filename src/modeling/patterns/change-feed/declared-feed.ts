@@ -10,11 +10,11 @@ import { MessageTooLargeError } from '../../worker/envelope.js';
 import { changeOf, RowsChangedMessage, type RowsChanged } from './rows-changed.js';
 import { feedSinkOf, type FeedSinkOptions } from './sequencer.js';
 
-/** What a declared feed has. */
+/** The content of a declared feed. */
 export interface ChangeFeedOptions extends FeedSinkOptions {
   /**
-   * Whether the feed has the steps of moves: the copies, hand-overs and deletes of a re-keying, and
-   * all writes of `archiveEntities`. Announced when absent.
+   * Whether the feed contains the steps of moves: the copies, hand-overs and deletes of a
+   * re-keying, and all writes of `archiveEntities`. Announced when absent.
    */
   readonly moves?: MoveTelling;
 }
@@ -64,7 +64,7 @@ async function announcementOf(
   return messagesOf(outbox, { partitionKey, rows });
 }
 
-/** One, or several where the keys do not fit into one. */
+/** One message, or several when the keys do not fit into one. */
 async function messagesOf(
   outbox: DerivingOutbox,
   { partitionKey, rows }: RowsChanged,

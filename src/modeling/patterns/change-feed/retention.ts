@@ -7,13 +7,13 @@ import { deleteRows } from '../transactional-outbox/message-sink.js';
 import type { ChangeFeed } from './change-feed.js';
 import { countOf, eventsAfter, groupsOf, isEventRow, isGroupRow, sequenceOf } from './feed-row.js';
 
-/** What is kept of a feed. */
+/** The part of a feed that is kept. */
 export interface TrimOptions {
   /** Keeps events younger than this, in milliseconds since their change. */
   readonly keepMs: number;
   /**
-   * Keeps what a consumer group has still to handle, however old. Default true. False: groups that
-   * were away for too long get a `FeedTrimmedError`.
+   * Keeps events that a consumer group has not handled yet, however old. Default true. False:
+   * groups that were away for too long get a `FeedTrimmedError`.
    */
   readonly keepUnhandled?: boolean;
   /** Maximum events to delete, so that one call stays short. Default 10,000. */

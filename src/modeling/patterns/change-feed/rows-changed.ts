@@ -4,7 +4,7 @@ import { ValueError } from '../../table/errors.js';
 import type { RowWrite } from '../../table/gateway.js';
 import { defineMessage, type MessageType } from '../../worker/message-type.js';
 
-/** What happened to a row. `stored`: an upsert, which does not know the former state. */
+/** The kind of change of a row. `stored`: an upsert, for which the former state is unknown. */
 export type RowChangeKind = 'inserted' | 'replaced' | 'merged' | 'stored' | 'deleted';
 
 /** Rows of one partition that were changed together. */
@@ -51,7 +51,7 @@ function readChange(pair: JsonValue): { rowKey: string; change: RowChangeKind } 
   throw new ValueError(`${JSON.stringify(pair)} is no pair of a RowKey and a change`);
 }
 
-/** What a write does to its row, as far as the write tells. */
+/** The kind of change that a write makes, as far as the write shows it. */
 export function changeOf(kind: RowWrite['kind']): RowChangeKind {
   switch (kind) {
     case 'insert':

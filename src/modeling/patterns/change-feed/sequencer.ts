@@ -11,7 +11,7 @@ import { RowsChangedMessage } from './rows-changed.js';
 /** The room of the head of the feed in a transaction. */
 const headRoom = { writes: 1, bytes: 8192 };
 
-/** What goes into a feed. */
+/** The messages that go into a feed. */
 export interface FeedSinkOptions {
   /** Messages for the feed besides `RowsChangedMessage`. Others stay in the outbox. */
   readonly messages?: readonly FeedMessage[];

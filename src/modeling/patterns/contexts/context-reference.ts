@@ -9,16 +9,17 @@ export interface ContextReference {
   readonly name: string;
   readonly from: AnyDefinition;
   readonly to: AnyDefinition;
-  /** The key of what an entity refers to; undefined: nothing. */
+  /** The key of the entity that an entity refers to; undefined: it refers to none. */
   readonly keyOf: (entity: object) => Values | undefined;
   /** What to do with an entity whose target is gone; absent: it is only reported. */
   readonly repair?: (entity: object) => Promise<void>;
 }
 
 /**
- * Declares a reference. `keyOf` gives the key of what an entity refers to, or undefined. `repair`
- * mends an orphan, such as by deleting it under the ETag that it was read with; it may be called
- * again for the same one. Its conflicts (`isConflict`) leave the orphan for the next check.
+ * Declares a reference. `keyOf` returns the key of the entity that an entity refers to, or
+ * undefined. `repair` mends an orphan, such as by deleting it under the ETag that it was read with;
+ * it may be called again for the same one. Its conflicts (`isConflict`) leave the orphan for the
+ * next check.
  */
 export function contextReference<F extends AnyDefinition, T extends AnyDefinition>(
   name: string,
@@ -31,7 +32,7 @@ export function contextReference<F extends AnyDefinition, T extends AnyDefinitio
     name,
     from,
     to,
-    // Entities of `from` alone are given to them.
+    // The functions are only called with entities of `from`.
     keyOf: keyOf as (entity: object) => Values | undefined,
     ...(repair === undefined ? {} : { repair: repair as (entity: object) => Promise<void> }),
   });

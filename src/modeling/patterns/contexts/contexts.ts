@@ -63,11 +63,11 @@ export class Contexts<N extends string> {
   }
 
   /**
-   * Looks for what every declared reference refers to, but of entities that were written within
-   * `graceMs`. Range reads of the referring types, for each reference a point read, and for each
-   * orphan a message. An orphan is looked for twice before it is told, and its repair is left out
-   * when it has changed meanwhile. Resumed with the cursors that
-   * it tells; without, it is called again. Throws `ValueError` for a cursor of other references.
+   * Looks for the target of every declared reference, except those of entities that were written
+   * within `graceMs`. Range reads of the referring types, for each reference a point read, and for
+   * each orphan a message. The target of an orphan is looked for twice before the orphan is
+   * reported, and its repair is skipped when it has changed meanwhile. Resume with a cursor of
+   * `onCursor`, or start again without one. Throws `ValueError` for a cursor of other references.
    */
   checkReferences(options: ReferenceCheckOptions = {}): Promise<ReferenceReport> {
     const checked = this.#references.map((reference) => ({

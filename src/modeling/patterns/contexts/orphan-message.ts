@@ -5,14 +5,14 @@ import { ValueError } from '../../rows/model-error.js';
 import type { RowKey } from '../../rows/row.js';
 import { defineMessage } from '../../worker/message-type.js';
 
-/** An entity that refers to one that is not there, by the keys of both; no other value of it. */
+/** An entity that refers to a missing one, by the keys of both and without other values. */
 export interface OrphanNote {
   readonly reference: string;
   readonly from: RowKey & { readonly type: string };
   readonly to: RowKey & { readonly type: string };
 }
 
-/** What `checkReferences` sends for each orphan: for a worker, or for people. */
+/** The message that `checkReferences` sends for each orphan, for a worker or for people. */
 export const OrphanMessage = defineMessage<OrphanNote, OrphanNote>('orphaned-reference', {
   payload: {
     encode: ({ reference, from, to }) => ({ reference, from: { ...from }, to: { ...to } }),

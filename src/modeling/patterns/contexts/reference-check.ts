@@ -13,7 +13,7 @@ import { sendMessage } from '../../worker/send.js';
 import type { ContextReference } from './context-reference.js';
 import { orphanId, OrphanMessage, type OrphanNote } from './orphan-message.js';
 
-/** An entity that refers to one that is not there. */
+/** An entity that refers to a missing one. */
 export interface Orphan {
   readonly reference: string;
   /** The values of the target's key. */
@@ -25,11 +25,12 @@ export interface Orphan {
 
 export interface ReferenceCheckOptions {
   /**
-   * Entities that were written more recently are left alone, in milliseconds: what they refer to
-   * may be on its way. An hour when absent; more than the clocks of program and service differ.
+   * Entities that were written more recently are left alone, in milliseconds, because their targets
+   * may not be written yet. An hour when absent; must exceed the difference between the clocks of
+   * program and service.
    */
   readonly graceMs?: number;
-  /** Called for each orphan, such as to alert somebody; before its repair. */
+  /** Called for each orphan before its repair, for instance to send an alert. */
   readonly onOrphan?: (orphan: Orphan) => Promise<void> | void;
   /** Called for each row that cannot be read; the check goes on. Such a target is there. */
   readonly onUnreadable?: (row: UnreadableRow) => void;
@@ -39,7 +40,7 @@ export interface ReferenceCheckOptions {
   readonly repair?: boolean;
   /** Point reads at a time; 8 when absent. */
   readonly concurrency?: number;
-  /** Where to go on: a cursor of `onCursor` of an earlier check of the same references. */
+  /** Where to resume: a cursor of `onCursor` of an earlier check of the same references. */
   readonly from?: string;
   /** Called when everything before the cursor is checked. A program that stores it can resume. */
   readonly onCursor?: (cursor: string, soFar: ReferenceReport) => Promise<void> | void;
@@ -49,11 +50,11 @@ export interface ReferenceCheckOptions {
   readonly clock?: Clock;
 }
 
-/** What this call has found. */
+/** The findings of this call. */
 export interface ReferenceReport {
   /** References that were looked for. */
   readonly checked: number;
-  /** Entities that are too young to be looked at. */
+  /** Entities that are too young to be checked. */
   readonly young: number;
   readonly orphans: number;
   /** Orphans that were mended; those that changed meanwhile are left for the next check. */
@@ -110,7 +111,10 @@ export async function checkReferencesOf(
   }
 }
 
-/** `none`: the entity refers to nothing. An orphan is looked for twice before it is told. */
+/**
+ * `none`: the entity refers to nothing. The target of an orphan is looked for twice before the
+ * orphan is reported.
+ */
 async function checkOne(
   reference: CheckedReference,
   entity: object,

@@ -10,8 +10,7 @@ import type { DerivingOutbox } from './deriving-table.js';
 /** Where a declaration holds. */
 export interface DerivationContext {
   /**
-   * The table with everything that is declared for it but this, for writes of derived rows by a
-   * worker.
+   * The table with all of its declarations except this one, for writes of derived rows by a worker.
    */
   readonly table: TableGateway;
   readonly outbox: DerivingOutbox | undefined;
@@ -35,11 +34,11 @@ export type DerivedDrift =
       readonly unreadable: UnreadableRow;
     };
 
-/** How what is derived is compared with its sources. */
+/** How derived data are compared with their sources. */
 export interface DerivedCheck {
   /** Whether differences are mended. */
   readonly repairs: boolean;
-  /** Resumes after the page that had it. */
+  /** Resumes after the page with this cursor. */
   readonly cursor?: string | undefined;
   /** Maximum rows of a page, 1 to 1000; 1000 when absent. */
   readonly pageRows?: number | undefined;
@@ -47,7 +46,7 @@ export interface DerivedCheck {
   readonly drained: () => Promise<boolean>;
 }
 
-/** What was found on a page of rows. */
+/** The results of one page of rows. */
 export interface DerivedPage {
   /** Rows that were compared or counted. */
   readonly checked: number;
@@ -61,7 +60,7 @@ export interface DerivedPage {
 /** A declaration in its place. */
 export interface BoundDerivation {
   readonly derivation: Derivation;
-  /** Handle the messages for what is in other partitions. */
+  /** The handlers of messages about derived data in other partitions. */
   readonly handlers: readonly MessageHandler[];
   /** Takes messages that are kept. */
   readonly sink?: MessageSink;
@@ -69,7 +68,7 @@ export interface BoundDerivation {
   readonly check?: (options: DerivedCheck) => AsyncGenerator<DerivedPage, void, undefined>;
 }
 
-/** What a table promises about its rows, declared once with the table. */
+/** A rule for the derived data of a table, declared once with the table. */
 export interface DerivationDeclaration {
   bind(place: DerivationContext): BoundDerivation;
 }

@@ -13,7 +13,7 @@ export interface RowChange {
   readonly after: StoredRow | undefined;
 }
 
-/** A row that has to be written together with a change. */
+/** A row that must be written together with a change. */
 export interface DerivedWrite {
   readonly item: number;
   readonly write: RowWrite;
@@ -36,11 +36,11 @@ export interface DerivedChange {
 /** Reads a row of the partition; once in an attempt, however often it is asked for. */
 export type ReadRow = (key: RowKey) => Promise<StoredRow | undefined>;
 
-/** What a table keeps in step with some of its rows. */
+/** Keeps derived data in step with some rows of a table. */
 export interface Derivation {
-  /** Whether the row of a key can be one that this derivation has to see. */
+  /** Whether the row with this key may be relevant for this derivation. */
   concerns(key: RowKey): boolean;
-  /** Whether the steps of moves are left out of what `announced` and the messages of plans tell. */
+  /** Whether `announced` and the messages of plans leave out the steps of moves. */
   readonly ignoresMoves?: boolean;
   /** Whether the derivation gets the changes of a row. */
   isSource(row: Row): boolean;
@@ -54,16 +54,19 @@ export interface Derivation {
     changes: readonly RowChange[],
     read: ReadRow,
   ): readonly DerivedChange[] | Promise<readonly DerivedChange[]>;
-  /** Plans one transaction; a retry asks the same plan again. */
+  /** Plans one transaction; a retry uses the same plan again. */
   plan?(): DerivationPlan;
   /**
-   * Messages that tell of a transaction by its writes alone, of all rows: those of the caller and
-   * the changes that follow, without the writes of plans.
+   * Messages about a transaction that only depend on its writes: those of the caller and the
+   * derived changes, without the writes of plans.
    */
   announced?(writes: readonly RowWrite[]): Promise<readonly OutboxMessage[]>;
 }
 
-/** What follows from the changes of a transaction. Asked again after a conflict. */
+/**
+ * The writes and messages that follow from the changes of a transaction. Called again after a
+ * conflict.
+ */
 export interface DerivationPlan {
   /** May read. */
   writes?(changes: readonly RowChange[], read: ReadRow): Promise<readonly DerivedWrite[]>;

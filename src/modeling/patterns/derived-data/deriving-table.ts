@@ -79,7 +79,7 @@ interface Reading {
   readonly known: (key: RowKey) => Promise<StoredRow | undefined> | undefined;
 }
 
-/** A transaction that is to be sent, and what was read for it. */
+/** A transaction to be sent, and the rows that were read for it. */
 interface Planned {
   readonly items: readonly Item[];
   readonly derived: readonly DerivedWrite[];
@@ -91,10 +91,10 @@ interface Planned {
 const depthMax = 8;
 
 /**
- * A table that keeps what is derived from its rows in step with them: indexes, copies, counters,
+ * A table that keeps data derived from its rows in step with them: indexes, copies, counters,
  * announcements. Each write through it, alone or in a transaction, changes the derived rows of the
- * partition in the same entity group transaction and leaves messages for everything else. Rows that
- * no derivation concerns pass unchanged, and reads are those of the table beneath.
+ * partition in the same entity group transaction and stores messages for all other derived data.
+ * Rows without a derivation pass unchanged, and reads are those of the table beneath.
  *
  * Requests, besides those of the table beneath: a point read for each concerned row that is written
  * and not inserted, unless the writer tells what it had read; the reads of the derivations. All is
@@ -104,9 +104,9 @@ const depthMax = 8;
  *
  * A transaction is refused with `TooLargeError` before any write is sent when, with all that
  * belongs to it, it has more writes than the table beneath takes or 4 MiB; `bulk` and `deleteWhere`
- * divide theirs. Each derived row of the partition that changes counts, twice when its key
- * changes, and so does each message. `writesMax` is that of the table beneath: what fits where
- * nothing is derived. The error tells how many of such writes fit.
+ * divide theirs. Each derived row of the partition that changes counts, twice when its key changes,
+ * and so does each message. `writesMax` is that of the table beneath, for writes from which nothing
+ * is derived. The error tells how many of the given writes fit.
  */
 export class DerivingTable implements TableGateway {
   readonly table: string;
@@ -150,7 +150,7 @@ export class DerivingTable implements TableGateway {
     refuseSpread(writes);
     const plans = this.#plans();
     const first = await this.#planned(writes, plans, this.#reading());
-    if (!first.items.some(({ isConcerned }) => isConcerned)) {
+    if (!first.items.some(({ affectsDerived }) => affectsDerived)) {
       return (await this.#sent(writes, first)).result;
     }
     const own = ownRows(first);
@@ -189,7 +189,7 @@ export class DerivingTable implements TableGateway {
     return this.#derivations.map((derivation) => ({ derivation, plan: derivation.plan?.() }));
   }
 
-  /** What a transaction of these writes has to be, by the rows as they are. */
+  /** Plans the transaction of these writes from the present rows. */
   async #planned(
     writes: readonly RowWrite[],
     plans: readonly Plan[],
@@ -235,7 +235,7 @@ export class DerivingTable implements TableGateway {
     const isMove = given.isMove === true;
     const unread = { item: place, key, write: given, isOwnCondition: false, isMove };
     if (concerned.length === 0) {
-      return { ...unread, before: undefined, after: undefined, isConcerned: false };
+      return { ...unread, before: undefined, after: undefined, affectsDerived: false };
     }
     const before = given.kind === 'insert' ? undefined : await beforeOf(given, key, read);
     try {
@@ -253,7 +253,7 @@ export class DerivingTable implements TableGateway {
         isOwnCondition: !isConditional,
         before,
         after: rowAfter(before, write),
-        isConcerned: true,
+        affectsDerived: true,
       };
     } catch (error) {
       throw failureAt(place, error);
@@ -268,7 +268,7 @@ export class DerivingTable implements TableGateway {
     return (await Promise.all(found)).flat();
   }
 
-  /** The rows of other keys that derivations make of it are encrypted as it is. */
+  /** Marks encrypted properties, so that derived rows with other keys are encrypted as well. */
   readonly #marked = (item: Item): Item =>
     item.after === undefined
       ? item
@@ -290,7 +290,7 @@ export class DerivingTable implements TableGateway {
 
   /** The items with those that derivations change; again while changes lead to further ones. */
   async #changed(given: readonly Item[], read: ReadRow): Promise<readonly Item[]> {
-    if (!given.some(({ isConcerned }) => isConcerned)) return given;
+    if (!given.some(({ affectsDerived }) => affectsDerived)) return given;
     let items = given;
     for (let depth = 0; depth < depthMax; depth += 1) {
       const asked = this.#derivations.map(async (each) => {
@@ -332,7 +332,7 @@ export class DerivingTable implements TableGateway {
           ? { kind: 'insert', row: after }
           : { kind: 'replace', row: after, etag: before.etag };
       const { item, key } = first;
-      const how = { isOwnCondition: true, isConcerned: true, isMove: false };
+      const how = { isOwnCondition: true, affectsDerived: true, isMove: false };
       return [{ item, key, before, after, write, ...how }];
     });
     return [...items, ...(await Promise.all(others)).flat()];
@@ -437,7 +437,7 @@ async function writtenRows(
   return written;
 }
 
-/** With the row, when it is not the one that the caller gave. */
+/** The result of a write, with the row when it differs from the one that the caller gave. */
 function resultOf(
   given: RowWrite,
   item: Item | undefined,
@@ -452,7 +452,7 @@ function resultOf(
   return isOther ? { etag, row: write.row } : { etag };
 }
 
-/** What a failed attempt means: an `OvertakenError` when another one may succeed. */
+/** The error of a failed attempt: an `OvertakenError` when another attempt may succeed. */
 async function failureOf(
   error: unknown,
   items: readonly Item[],

@@ -11,8 +11,8 @@ export interface Item extends RowChange {
   readonly write: RowWrite;
   /** Whether this table chose the condition of the write. Then a conflict makes the write again. */
   readonly isOwnCondition: boolean;
-  /** Whether derivations get this change. */
-  readonly isConcerned: boolean;
+  /** Whether the row may be a source of a derivation, so that derived data may change. */
+  readonly affectsDerived: boolean;
   /**
    * Whether it is a step of a move. Writes to other rows that follow from such a step are not
    * steps.
@@ -32,9 +32,9 @@ export function sourceChangesOf(
 ): readonly RowChange[] {
   const source = (row: StoredRow | undefined): StoredRow | undefined =>
     row !== undefined && derivation.isSource(row) ? row : undefined;
-  return items.flatMap(({ item, key, before, after, isConcerned }) => {
+  return items.flatMap(({ item, key, before, after, affectsDerived }) => {
     const [from, to] = [source(before), source(after)];
-    if (!isConcerned || (from === undefined && to === undefined)) return [];
+    if (!affectsDerived || (from === undefined && to === undefined)) return [];
     return [{ item, key, before: from, after: to }];
   });
 }
@@ -58,7 +58,7 @@ export function changedItem(
   const changed: RowWrite = isNew
     ? { kind: 'insert', row }
     : { kind: 'replace', row, etag: 'etag' in write ? write.etag : before.etag };
-  return { ...item, write: changed, after: row, isConcerned: true };
+  return { ...item, write: changed, after: row, affectsDerived: true };
 }
 
 /**

@@ -3,7 +3,7 @@ import { transactionWritesMax, type RowWrite, type TableGateway } from '../../ta
 import { bytesBeyondTransaction } from '../../table/request-size.js';
 
 /**
- * Throws `TooLargeError` for writes that no transaction of the table takes together. `given` of
+ * Throws `TooLargeError` for writes that do not fit into one transaction of the table. `given` of
  * them are those of the caller, the others are derived.
  */
 export function refuseTooLarge(

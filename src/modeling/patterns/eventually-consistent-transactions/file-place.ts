@@ -10,7 +10,7 @@ import type { Place, Slot } from './place.js';
 /**
  * Files under a directory, with paths by the payload. Missing folders are created. A file appears
  * and changes as a whole, and is on the disk when a write resolves; a crash can leave a file that
- * ends in `.tmp`, which nobody reads.
+ * ends in `.tmp`, which no program reads.
  *
  * File systems have no conditions: two processes that replace or delete the same file at the same
  * moment are not distinguished. Let one worker do that; creating a file is safe with many.

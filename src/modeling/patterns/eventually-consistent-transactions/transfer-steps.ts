@@ -30,8 +30,8 @@ export interface MirrorOptions<Payload, From, To> {
 /** The source and target of a copy or move. */
 export interface TransferOptions<Payload, From, To> extends MirrorOptions<Payload, From, To> {
   /**
-   * Whether the source is the one that the intent means, by something that never changes, such as
-   * its creation time. Another source that now has the same key is ignored, as if there were none.
+   * Whether the source is the one of the intent, by a property that never changes, such as its
+   * creation time. Another source that now has the same key is ignored, as if there were none.
    * Always true when absent.
    */
   readonly isMeant?: (source: From, payload: Payload) => boolean;

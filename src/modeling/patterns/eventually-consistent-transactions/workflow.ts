@@ -65,8 +65,7 @@ export interface Workflow<Given, Read> {
    * States the intent and runs the steps here: one put of a message that is hidden from workers,
    * the steps, one delete. If this process crashes, a worker takes over. Throws
    * `UnfinishedIntentError` when a step fails, or the message cannot be deleted: the intent is
-   * still stated, and a worker continues it. A message that somebody else has taken over is no
-   * failure.
+   * still stated, and a worker continues it. A message that a worker has taken over is no failure.
    */
   perform(
     queue: QueuePort,

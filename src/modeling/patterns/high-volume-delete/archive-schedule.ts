@@ -28,11 +28,11 @@ export interface ArchiveSchedule<S extends AnyDefinition, A extends AnyDefinitio
 > {
   /** Names the schedule in its row. */
   readonly name: string;
-  /** Where it is noted how far the archive is: any table, also one of entities. */
+  /** The table in which the progress of the archive is stored; it may be a table of entities. */
   readonly control: TableGateway;
-  /** What is archived at a time: whole periods, such as months. */
+  /** The unit of archiving: whole periods, such as months. */
   readonly period: Period;
-  /** How long entities stay; their whole period must have ended so long ago. */
+  /** How long entities stay after the end of their period. */
   readonly keep: Retention;
   /** Everything before a moment: `(moment) => ({ where: (p) => p.at.lt(moment) })`. */
   readonly queryBefore: (moment: Date) => TableScan<S>;
@@ -43,7 +43,7 @@ export interface ArchiveSchedule<S extends AnyDefinition, A extends AnyDefinitio
 export interface ScheduledArchive extends ArchiveReport {
   /** Everything before this time is in the archive, except the entities counted by `changed`. */
   readonly through: Date;
-  /** When there will be something to do again; now, when entities have changed meanwhile. */
+  /** When the next call will find work; now, when entities have changed meanwhile. */
   readonly next: Date;
 }
 
@@ -52,10 +52,10 @@ const rowType = 'ArchiveSchedule';
 
 /**
  * Archives the periods that have ended long enough ago, and does nothing while there are none: for
- * a timer that calls it every hour. Killed at any moment, or run by several programs at once, it is
- * called again. A point read, and when a period is due the requests of `archiveEntities` and a
- * write. Entities that arrive later for an archived period are archived with the next one. Throws
- * `DefinitionError` for a schedule that makes none.
+ * a timer that calls it every hour. It may be interrupted at any moment and called again, also by
+ * several programs at once. A point read, and when a period is due the requests of
+ * `archiveEntities` and a write. Entities that arrive later for an archived period are archived
+ * with the next one. Throws `DefinitionError` for an invalid schedule.
  */
 export async function archiveDue<S extends AnyDefinition, A extends AnyDefinition>(
   schedule: ArchiveSchedule<S, A>,
@@ -93,7 +93,7 @@ async function noted(control: TableGateway, name: string): Promise<Noted | undef
   return { through: countIn(row.properties, 'Through'), etag: row.etag };
 }
 
-/** Another program may be ahead, which stays so. */
+/** Another program may have stored a later progress, which is kept. */
 function note(control: TableGateway, name: string, through: bigint): Promise<void> {
   return retryConflicts(`the schedule '${name}'`, {}, async () => {
     const found = await noted(control, name);

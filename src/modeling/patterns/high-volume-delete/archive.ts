@@ -11,9 +11,9 @@ import { movingTable } from '../../table/moving-table.js';
 import type { TableScan } from '../../table/query-plan.js';
 
 export interface ArchiveOptions<S extends AnyDefinition, A extends AnyDefinition> {
-  /** What is archived: of one table, or of all shards of a map. */
+  /** The entities to archive: of one table, or of all shards of a map. */
   readonly from: Entities<S>;
-  /** Which of it, such as by the date; absent: all of it. */
+  /** Which of the entities, such as by the date; absent: all of them. */
   readonly query?: TableScan<S>;
   /** The archive: perhaps of another account, and of another definition. */
   readonly to: Entities<A>;
@@ -21,22 +21,25 @@ export interface ArchiveOptions<S extends AnyDefinition, A extends AnyDefinition
   readonly convert: (entity: Stored<ReadOf<S>>) => CreateOf<A>;
   /**
    * Whether an entity that has changed since it was read is still the one that was read, and no new
-   * one with its key: by something that never changes, such as its creation time. Then a copy that
-   * was inserted is taken back, after a merge of nothing by which the entity gets a new ETag.
+   * one with its key: by a property that never changes, such as its creation time. If it is still
+   * the same, the inserted copy is deleted, after an empty merge that gives the entity a new ETag.
    * Copies stay when absent.
    */
   readonly isSame?: (read: Stored<ReadOf<S>>, current: Stored<ReadOf<S>>) => boolean;
-  /** Gets the key of each copy that was left of an entity that was changed or deleted meanwhile. */
+  /**
+   * Called with the key of each copy that stays although its entity was changed or deleted
+   * meanwhile.
+   */
   readonly onCopyLeft?: (copy: RowKey) => void;
   /** Entities at a time; 8 when absent. */
   readonly concurrency?: number;
-  /** Stops between entities; called again, it goes on. */
+  /** Stops between entities; another call continues. */
   readonly signal?: AbortSignal;
   readonly onProgress?: (report: ArchiveReport) => void;
 }
 
 export interface ArchiveReport {
-  /** Entities that are in the archive and no longer where they were. */
+  /** Entities that were moved to the archive. */
   readonly archived: number;
   /** Entities that were changed while they were archived: the next call takes them. */
   readonly changed: number;
@@ -48,12 +51,13 @@ const batchSize = 100;
 /**
  * Moves entities into an archive: each is written there first, and then deleted where it was unless
  * it has changed. So at any moment its latest state is in one of both, a call that was killed is
- * repeated, and several programs may do it at the same time. The copy of one that has changed
- * stays, and `onCopyLeft` gets its key, unless `isSame` tells that it may be taken back; what a
- * killed call left stays too. The next call writes over a copy if it takes the entity still. Range
- * reads, and for each entity an insert and a delete; a point read and two updates more where the
- * archive has it, and with `isSame` a point read, an update and a delete of the copy for one that
- * has changed. Throws `DecodeError` when a row of another type has the key in the archive.
+ * repeated, and several programs may do it at the same time. The copy of an entity that has changed
+ * stays, and `onCopyLeft` gets its key, unless `isSame` shows that the copy may be deleted; copies
+ * of an interrupted call stay too. The next call overwrites a copy if the query still selects its
+ * entity. Range reads, and for each entity an insert and a delete; a point read and two updates
+ * more where the archive has it, and with `isSame` a point read, an update and a delete of the copy
+ * for one that has changed. Throws `DecodeError` when a row of another type has the key in the
+ * archive.
  */
 export async function archiveEntities<S extends AnyDefinition, A extends AnyDefinition>(
   options: ArchiveOptions<S, A>,
@@ -85,7 +89,9 @@ function byMoves<D extends AnyDefinition>(entities: Entities<D>): Entities<D> {
   return entities.through(movingTable(entities.table));
 }
 
-/** False when the entity is no longer as it was read: the next call looks whether it is taken. */
+/**
+ * False when the entity has changed since it was read: the next call decides whether to archive it.
+ */
 async function isMoved<S extends AnyDefinition, A extends AnyDefinition>(
   options: ArchiveOptions<S, A>,
   entity: Stored<ReadOf<S>>,
@@ -108,9 +114,10 @@ async function isMoved<S extends AnyDefinition, A extends AnyDefinition>(
 }
 
 /**
- * The ETag of the entity once the archive has it; undefined when somebody else was faster. Another
- * program may have archived a later state, so only a write proves that the entity is as it was
- * read: reads may be old, as those of a shard map are. The copy is looked at before that proof.
+ * The ETag of the entity once the archive has it; undefined when another program was faster.
+ * Another program may have archived a later state, so only a write proves that the entity is
+ * unchanged: reads may be outdated, as those of a shard map are. The copy is read before that
+ * proof.
  */
 async function writtenOver<S extends AnyDefinition, A extends AnyDefinition>(
   { from, to }: ArchiveOptions<S, A>,
@@ -133,8 +140,8 @@ async function writtenOver<S extends AnyDefinition, A extends AnyDefinition>(
 }
 
 /**
- * The ETag of the entity after a merge of nothing, for which a full row has room as well. It fails
- * when the entity is not as it was read. Undefined when the answer does not tell the ETag.
+ * The ETag of the entity after an empty merge, which is possible even for a full row. It fails when
+ * the entity is not as it was read. Undefined when the answer does not tell the ETag.
  */
 async function touched<S extends AnyDefinition>(
   { table }: Entities<S>,
@@ -154,9 +161,9 @@ function otherTypeError({ type }: AnyDefinition, { partitionKey, rowKey }: RowKe
 }
 
 /**
- * Takes back the copy of an entity that has changed. A delete that was repeated after a lost answer
- * also fails when another entity got the key, and then the copy is all that is left: only the
- * caller can tell the two apart, and only a write proves that the entity is there.
+ * Deletes the copy of an entity that has changed. A delete that was repeated after a lost answer
+ * also fails when another entity got the key, and then the copy is the only remaining one: only the
+ * caller can distinguish the two cases, and only a write proves that the entity is there.
  */
 async function isTakenBack<S extends AnyDefinition, A extends AnyDefinition>(
   { from, to, isSame }: ArchiveOptions<S, A>,
@@ -174,7 +181,7 @@ async function isTakenBack<S extends AnyDefinition, A extends AnyDefinition>(
   });
 }
 
-/** Undefined for a row that cannot be read: its copy is left, and said to be. */
+/** Undefined for a row that cannot be read: its copy stays and is reported. */
 function readable<T>(read: () => T): T | undefined {
   try {
     return read();

@@ -59,7 +59,7 @@ export class BucketReads implements TableGateway {
     return undefined;
   }
 
-  /** The first page of a query lists the buckets; the further ones go on with these. */
+  /** The first page of a query lists the buckets; the further pages continue with these. */
   async page(query: RowQuery): Promise<RowPage> {
     const known = query.cursor === undefined ? undefined : this.#listed;
     this.#listed = known ?? (await this.#list());

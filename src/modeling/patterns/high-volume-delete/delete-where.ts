@@ -21,8 +21,8 @@ import { sleep } from '../../../base/async/sleep.js';
 
 /**
  * The rows to delete. Reading a whole table to find them must be requested by name. Rows that the
- * library keeps beside entities, whose keys begin with `~` or `!`, are kept unless they are asked
- * for: messages that wait, children on their way, leases and the like belong to whoever wrote them.
+ * library keeps beside entities, whose keys begin with `~` or `!`, are kept unless the scope names
+ * them: waiting messages, moving children, leases and the like belong to their writers.
  */
 export type DeleteScope =
   | {
@@ -60,14 +60,14 @@ export type DeletedEntities<D extends AnyDefinition> = Pick<
   'definition' | 'table' | 'query' | 'scanTable'
 >;
 
-/** What was found and deleted so far, in this call. */
+/** The counts of this call so far. */
 export interface DeleteProgress {
   /** Rows found. */
   readonly found: number;
   readonly deleted: number;
   /** Rows that had been deleted meanwhile by others, or by an earlier attempt of the client. */
   readonly gone: number;
-  /** Rows that another writer changed after they were found, and that were kept therefore. */
+  /** Rows that were kept because another writer changed them after they were found. */
   readonly changed: number;
   /** Where to resume; undefined at the end. A plain text that can be stored across crashes. */
   readonly cursor: string | undefined;
@@ -158,7 +158,7 @@ function rowPages(table: TableGateway, scope: DeleteScope): Pages {
   };
 }
 
-/** Which rows of the library a scope does not ask for. */
+/** The rows of the library that are outside of the scope. */
 function keptBy(scope: DeleteScope): (row: RowKey) => boolean {
   if ('scan' in scope) {
     return ({ partitionKey, rowKey }) => isReservedKey(partitionKey) || isReservedKey(rowKey);

@@ -30,7 +30,7 @@ export interface EntryChange {
   readonly after: IndexEntry | undefined;
 }
 
-/** What earlier attempts found out about copies. */
+/** The findings of earlier attempts about copies. */
 export interface CopyFindings {
   /** By `nameOfCopy`, the ETags of rows at a new key of a copy that no entity needs. */
   readonly unowned: Map<string, string>;
@@ -62,7 +62,8 @@ export function entryChanges(
 }
 
 /**
- * Entries that go or stay come first, so that one change may give up a key and another one take it.
+ * Removed and unchanged entries come first, so that one change can release a key that another one
+ * takes.
  */
 function changesByKey(
   index: ResolvedIndex,
@@ -116,7 +117,7 @@ export async function planCopies(
   return [...writes, { index, write, entry: after }];
 }
 
-/** Whether the copy at a key is that of an entity with this value, or of no one that is known. */
+/** Whether the copy at a key belongs to an entity with this value, or to an unknown one. */
 export async function isWanted(
   places: IndexPlaces,
   index: ResolvedCopies,

@@ -8,7 +8,7 @@ import { IndexValueTakenError } from './index-errors.js';
 import type { IndexPlaces } from './index-places.js';
 import type { ResolvedCopies } from './with-indexes.js';
 
-/** What is at the key of a copy, and what should be there. */
+/** The stored and the expected copy at a key. */
 export interface CopyAtKey {
   readonly index: ResolvedCopies;
   readonly key: RowKey;
@@ -26,8 +26,8 @@ export interface MatchingWrite {
 }
 
 /**
- * The write that makes what is stored at a key agree with its entity, under the ETag that was read;
- * undefined when it agrees. Throws `IndexValueTakenError` when the key is another entity's.
+ * The write that makes the stored copy at a key match its entity, under the ETag that was read;
+ * undefined when it matches. Throws `IndexValueTakenError` when the key belongs to another entity.
  */
 export async function matchingWrite(
   places: IndexPlaces,

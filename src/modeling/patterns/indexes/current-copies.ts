@@ -16,10 +16,10 @@ import type { ResolvedCopies } from './with-indexes.js';
 const concurrency = 16;
 
 /**
- * The table of an index of copies, whose copies of an older version of the definition are shown as
- * the current one would write them. Each takes a point read of its entity, because a copy may lack
- * what an upgrade needs; one more when properties were selected. A copy that its entity does not
- * want any more is left out.
+ * The table of an index of copies, which returns copies of an older version of the definition in
+ * the form of the current one. Each such copy takes a point read of its entity, because a copy may
+ * lack properties that an upgrade needs; one more when properties were selected. A copy that no
+ * longer belongs in the index is left out.
  */
 export class CurrentCopies implements TableGateway {
   readonly table: string;

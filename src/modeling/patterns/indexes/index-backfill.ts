@@ -57,8 +57,8 @@ const groupBytesMax = transactionBytesMax / 2;
 
 /**
  * Fills a new index of a table that is in use. All writers must know the index before it begins, so
- * that they index all changes from then on; existing entities are indexed page by page. A page is
- * done when every entity of it was seen unchanged after its row was written.
+ * that they index all later changes; existing entities are indexed page by page. A page is done
+ * when every entity of it was seen unchanged after its row was written.
  */
 export class IndexBackfill {
   readonly #places: IndexPlaces;
@@ -188,7 +188,7 @@ export class IndexBackfill {
 }
 
 /**
- * Selections that together have all rows from one to another, both included. The service can seek
+ * Selections that together cover all rows from one to another, both included. The service can seek
  * to each of these ranges, but not to one with `or`.
  */
 function rangesOf(first: RowKey, last: RowKey): readonly RowSelection[] {

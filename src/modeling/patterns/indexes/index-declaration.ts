@@ -41,7 +41,7 @@ export type ItemListNames<D extends AnyDefinition> = {
     : never;
 }[NamesOf<D>];
 
-/** What one item of a list is called in the index, and the list: `{ actor: 'actors' }`. */
+/** The name of an item in the index, and the name of its list: `{ actor: 'actors' }`. */
 export type Each<D extends AnyDefinition> = Readonly<
   Record<
     string,

@@ -41,8 +41,8 @@ interface Upkeep extends IndexWrite {
 
 /**
  * The indexes of a definition, for the table of its entities. Reads each copy in the entity's
- * partition that changes or goes, so that it writes over no other entity's, and each list there
- * whose value changes, with one more read for a long one.
+ * partition that changes or is deleted, so that it never overwrites the copy of another entity, and
+ * each list there whose value changes, with one more read for a long one.
  */
 export class IndexDerivation implements Derivation {
   readonly #places: IndexPlaces;
@@ -161,7 +161,7 @@ function upkeepOf(write: IndexWrite, need: Pick<Upkeep, 'item' | 'primary'>): Up
 }
 
 /**
- * A transaction writes a row once. Where one entity gives a value up and another one takes it, the
+ * A transaction writes a row once. When one entity releases a value and another one takes it, the
  * copy is replaced. Throws `TransactionFailedError` when two entities take a value.
  */
 function eachRowOnce(upkeep: readonly Upkeep[]): readonly Upkeep[] {

@@ -38,8 +38,8 @@ type Values = Readonly<Record<string | symbol, unknown>>;
 /**
  * The entries of an entity in an index, at different keys: one, or one for each item of its list;
  * none when the entity is not in it. `entity` has the values of all properties, `primary` is its
- * row, of which copies keep what is encrypted. Throws `ValueError` for a value that does not fit
- * into the key.
+ * row, whose encrypted properties stay encrypted in copies. Throws `ValueError` for a value that
+ * does not fit into the key.
  */
 export function entriesOf(
   index: ResolvedIndex,
@@ -47,7 +47,7 @@ export function entriesOf(
   primary: Row,
 ): readonly IndexEntry[] {
   const values = entity as Values;
-  // Only absent values keep an entity out: 0, '' and false are values.
+  // Only absent values exclude an entity: 0, '' and false are values.
   const isAbsent = index.needed.some((name) => values[name] === undefined || values[name] === null);
   if (isAbsent || index.when?.(entity as never) === false) return [];
   const { each } = index;
@@ -115,8 +115,9 @@ export function sameEntry(left: IndexEntry | undefined, right: IndexEntry | unde
 }
 
 /**
- * The names of properties in which a stored index row differs from the entry, those that it has in
- * plain and should not included. Properties that the index does not know are ignored.
+ * The names of properties in which a stored index row differs from the entry, including those that
+ * it stores in plain although they should be encrypted. Properties that the index does not know are
+ * ignored.
  */
 export function staleNames({ row, index }: CopyEntry, stored: StoredRow): readonly string[] {
   const known = index.codec.selectOf(Object.keys(index.definition.properties)) ?? [];

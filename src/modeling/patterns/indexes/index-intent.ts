@@ -17,8 +17,8 @@ export interface IndexIntent {
   /** By index, the keys of the entity's rows or lists before the change that it concerns. */
   readonly before: Readonly<Record<string, readonly RowKey[]>>;
   /**
-   * The same after the change. Undefined in an intent of an older program, which did not say; the
-   * worker then takes those that it finds.
+   * The same after the change. Undefined in an intent of an older program, which did not store
+   * them; the worker then uses the keys that it finds.
    */
   readonly after?: Readonly<Record<string, readonly RowKey[]>>;
 }
@@ -29,7 +29,7 @@ function pairOf({ partitionKey, rowKey }: RowKey): KeyPair {
   return [partitionKey, rowKey];
 }
 
-/** One pair for one key, as programs that know no lists of keys read it. */
+/** A single key is one pair, so that older programs, which know no lists of keys, can read it. */
 function pairsOf(keys: readonly RowKey[]): KeyPair | readonly KeyPair[] {
   const [first, ...others] = keys;
   return first !== undefined && others.length === 0 ? pairOf(first) : keys.map(pairOf);

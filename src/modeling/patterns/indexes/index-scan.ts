@@ -99,7 +99,9 @@ export async function readScanPage(
   return { rows: page.rows, blobs: [], cursor: page.cursor };
 }
 
-/** Selects the types of the rows to look at; every row when one of them does not store its type. */
+/**
+ * Selects the rows of the needed types; every row when one of the types is not stored in its rows.
+ */
 function hasTypes(
   { entity }: IndexPlaces,
   { hasEntities, indexes }: Extract<ScanSource, { readonly kind: 'rows' }>,

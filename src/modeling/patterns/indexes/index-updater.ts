@@ -33,10 +33,10 @@ type Concerned = ReadonlyMap<ResolvedIndex, readonly RowKey[]>;
  *
  * It reads the entity, makes what the indexes have at the keys of the intent match, and reads the
  * entity again; when it has changed, all is repeated. An intent concerns only the keys that the
- * index entry had before and after its change, which every delivery of it knows. So whatever a
- * worker wrote of an outdated entity, at one of these keys, is corrected by itself, or after a
- * crash by the next delivery: the intent is not finished before that. Entries at other keys are
- * left to the intents of the changes that made them, which wait for as long.
+ * index entry had before and after its change, which every delivery of it knows. So an entry that a
+ * worker wrote from an outdated entity, at one of these keys, is corrected by the same worker, or
+ * after a crash by the next delivery, before the intent is finished. Entries at other keys belong
+ * to the intents of the changes that made them, which wait until then.
  */
 export class IndexUpdater {
   readonly #places: IndexPlaces;
@@ -164,9 +164,7 @@ function keysIn({ before, after = {} }: IndexIntent, { name }: ResolvedIndex): R
   return keys;
 }
 
-/**
- * Adds the keys that an intent does not name: those of the entity, as it was found in any round.
- */
+/** Adds the keys that an intent does not name: those of the entity as it was read in each round. */
 function addFound(
   concerned: ReadonlyMap<ResolvedIndex, RowKey[]>,
   entries: ReadonlyMap<ResolvedIndex, readonly IndexEntry[]>,

@@ -57,8 +57,8 @@ export type LookUps<D extends AnyDefinition, I extends AnyIndexes<D>> = {
 };
 
 /**
- * What keeps the indexes of a definition: the derivation, for the table of the entities, and the
- * handler, for the worker.
+ * The parts that keep the indexes of a definition: the derivation, for the table of the entities,
+ * and the handler, for the worker.
  */
 export class IndexUpkeep<D extends AnyDefinition, I extends AnyIndexes<D>> {
   readonly definition: D;
@@ -114,17 +114,17 @@ function checkOutbox(
 }
 
 /**
- * Entities with secondary indexes: those of `Entities`, whose table keeps the indexes whatever
- * writes through it, and `by`, which has a look-up for each index.
+ * Entities with secondary indexes: the methods of `Entities`, whose table updates the indexes on
+ * every write through it, and `by`, which has a look-up for each index.
  *
  * A write first reads the entity with one point read, because the index entries follow from its
- * current state; then each copy in the same partition that changes or goes, with one point read,
- * so that it writes over no other entity's, and each list there whose value changes, with one
- * point read, and one more for a long list. It sends one entity group transaction: the entity, its
- * index rows in the same partition, and an intent for other indexes. A write that concerns no
- * index is a single update. After a conflict about an index row it starts again, at most 64 times,
- * and then throws `ContentionError`. An insert does not read the entity, an update not once more.
- * A write whose value another entity has throws `IndexValueTakenError`.
+ * current state; then each copy in the same partition that changes or is deleted, with one point
+ * read, so that it never overwrites the copy of another entity, and each list there whose value
+ * changes, with one point read, and one more for a long list. It sends one entity group
+ * transaction: the entity, its index rows in the same partition, and an intent for other indexes. A
+ * write that concerns no index is a single update. After a conflict about an index row it starts
+ * again, at most 64 times, and then throws `ContentionError`. An insert does not read the entity,
+ * an update not once more. A write whose value another entity has throws `IndexValueTakenError`.
  *
  * Indexes elsewhere follow when a worker has handled the intent; see `handler`.
  */
@@ -214,8 +214,8 @@ function lookUps(places: IndexPlaces): object {
 /**
  * The entities of a definition with its indexes. Their `table` keeps the indexes whatever is
  * written through it: `transaction`, `bulk`, `deleteWhere`, `upgradeRows`, relations and so on.
- * What goes past it, through the gateway beneath, leaves the indexes as they are until `rebuild`.
- * Sends nothing. Throws `DefinitionError`.
+ * Writes through the gateway beneath do not update the indexes until `rebuild`. Sends nothing.
+ * Throws `DefinitionError`.
  */
 export function indexedEntitiesOf<D extends AnyDefinition, I extends AnyIndexes<D>>(
   indexed: IndexedDefinition<D, I>,

@@ -29,7 +29,7 @@ type PrimaryValues<D extends AnyDefinition, X extends AnyDefinition> = Pick<
   Extract<KeyNames<D>, keyof ReadOf<X>>
 >;
 
-/** The entity, if its index entry still is at this key. */
+/** The entity, if its index entry is still at this key. */
 async function entityAt<D extends AnyDefinition>(
   places: IndexPlaces,
   index: ResolvedIndex,
@@ -45,7 +45,7 @@ async function entityAt<D extends AnyDefinition>(
  * Look-ups through an index of copies. `get`, `query` and so on read the copies themselves, with
  * the included properties; copies outside of the entity's partition may be older than the entities.
  * `entity` and `entities` also read the entities, and leave out those that no longer have the
- * value. `where` looks at copies as they are stored, those of an older version included.
+ * value. `where` is evaluated on the stored copies, including those of an older version.
  */
 export class CopyLookUp<
   D extends AnyDefinition,

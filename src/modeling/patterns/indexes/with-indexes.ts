@@ -148,7 +148,10 @@ function resolve<D extends AnyDefinition>(
   return { ...resolved, kind: 'list', place: index.place, layout };
 }
 
-/** Throws `DefinitionError` for what is no list, or whose items would be called like a property. */
+/**
+ * Throws `DefinitionError` for a property that is no list, and for a name of items that is the name
+ * of a property.
+ */
 function eachOf(
   { type, properties }: AnyDefinition,
   name: string,
@@ -235,7 +238,7 @@ function defineRows<D extends AnyDefinition>(
   const { system } = entity;
   return defineEntity({
     type,
-    // A copy says which version it was made of. Lists are of no version.
+    // A copy has the version of the definition that made it. Lists have no version.
     version: index.kind === 'copy' ? entity.version : 1,
     properties,
     partitionKey: () => templates.partitionKey,
@@ -244,7 +247,7 @@ function defineRows<D extends AnyDefinition>(
   });
 }
 
-/** Items are of the type by which the keys write them. */
+/** Items have the type with which the keys format them. */
 function itemProperty(parts: readonly KeyPart[], item: string): AnyProperty {
   const own = parts.filter(({ property }) => property === item);
   if (own.every(isTextPart)) return string();
@@ -259,7 +262,7 @@ function includedOf(
   return include === 'all' ? Object.keys(properties) : include;
 }
 
-/** A property as index rows have it. */
+/** A property of the entity in the definition of index rows. */
 function rowProperty(name: string, property: AnyProperty, isInKeys: boolean): AnyProperty {
   const { model } = property;
   const dropped: readonly PropertyFlag[] = isInKeys

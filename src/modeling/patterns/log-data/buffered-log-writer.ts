@@ -8,7 +8,7 @@ import { metadataOf } from './log-metadata.js';
 import { LogSequence } from './log-sequence.js';
 import type { LineWriter } from './line-writer.js';
 
-/** Bounds of what is buffered before it is written. */
+/** The bounds of the buffer. */
 export interface LogBuffering {
   /**
    * A blob is written when its lines reach this size in bytes. 1 MiB when absent; 16 MiB at most.
@@ -123,7 +123,8 @@ export class BufferedLogWriter implements LineWriter {
   /** Puts sealed batches, the first one first. Concurrent callers share the put under way. */
   async #drainWhile(isLeft: () => boolean): Promise<void> {
     while (isLeft()) {
-      // Begins later, so that a write within the put, such as of what a client logs, finds it here.
+      // Begins later, so that a nested write during the put, such as one for a message that a
+      // client logs, finds the promise here.
       this.#draining ??= Promise.resolve()
         .then(() => this.#putHead())
         .finally(() => {

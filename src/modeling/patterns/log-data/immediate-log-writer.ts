@@ -38,16 +38,16 @@ interface Parts {
 
 /**
  * Appends each line to an append blob of its own before `write` resolves. Lines that arrive during
- * an append are sent together with the next one. Nobody else writes to the blob, so an append
- * states the expected length, and one that the client repeats is not applied twice. After a failure
- * the blob is left and a new one is created, because the length of the old one is unknown.
+ * an append are sent together with the next one. The blob has no other writer, so an append states
+ * the expected length, and one that the client repeats is not applied twice. After a failure the
+ * blob is left and a new one is created, because the length of the old one is unknown.
  */
 export class ImmediateLogWriter implements LineWriter {
   readonly #parts: Parts;
   readonly #sequence: LogSequence;
   #waiting: Waiting[] = [];
   #blob: OpenBlob | undefined;
-  /** Of the lines that are not stored yet. */
+  /** The pending writes of lines that are not stored yet. */
   readonly #writes = new Set<Promise<void>>();
   #isRunning = false;
 

@@ -6,7 +6,10 @@ import { isoOfTicks, ticksOfIso, ticksPerMillisecond } from '../../rows/ticks.js
  * with records of the hour from 18:00 UTC. Names sort by hour, and within it by sequence.
  */
 export interface LogBlobName {
-  /** What writes the log: path segments such as `queue` or `shop/orders`. */
+  /**
+   * The name of the program or component that writes the log: path segments such as `queue` or
+   * `shop/orders`.
+   */
   readonly source: string;
   /** Ticks of the beginning of the hour. */
   readonly hour: bigint;

@@ -22,9 +22,12 @@ function markOf(partitionKey: string, event: string, outbox: string | undefined)
   return { kind: 'insert', row: { partitionKey, rowKey, properties: markProperties(outbox) } };
 }
 
-/** How an event came. */
+/** The origin of an event. */
 export interface EventOrigin {
-  /** The partition whose outbox has its message, by which `MarkUpkeep` sees that it is gone. */
+  /**
+   * The partition whose outbox has its message, where `MarkUpkeep` finds out whether the message is
+   * gone.
+   */
   readonly outbox?: string | undefined;
 }
 

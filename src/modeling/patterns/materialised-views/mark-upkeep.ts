@@ -37,7 +37,10 @@ const settledProperty = 'Settled';
 
 /** Marks that a round settles, and as many that it deletes. */
 const marksOfRound = transactionWritesMax;
-/** Events to a round, on average: fewer, so that rounds catch up with what came in longer gaps. */
+/**
+ * The average number of events for one round. It is less than the marks that a round settles, so
+ * that rounds catch up with a backlog.
+ */
 const eventsOfRound = 40;
 const pagesMax = 10;
 /** Partitions of an outbox that a round asks for messages at the same time. */
@@ -72,7 +75,7 @@ export interface MarkUpkeepOptions {
 }
 
 /**
- * Forgets marks of events that cannot be delivered again. A message is delivered as long as it is
+ * Deletes marks of events that cannot be delivered again. A message is delivered as long as it is
  * in its outbox, waiting or poisoned, and by a relay that has read it before it was removed. So a
  * mark that is a day old is settled when the outbox no longer has its message, and deleted a day
  * later.
@@ -88,7 +91,7 @@ export class MarkUpkeep {
    * Call it after an event was applied to a view in this partition. For one event in forty it makes
    * a round there: up to ten range reads for at most 200 old marks, two for each outbox that 100 of
    * them came from, and two transactions. The id of the event decides, so that every partition gets
-   * its share of rounds, in whatever order events come and however few of them a process sees.
+   * its share of rounds, in any order of events and however few of them a process handles.
    */
   async applied(partitionKey: string, event: string): Promise<void> {
     if (bucketOf(event, eventsOfRound) === 0) await this.round(partitionKey);
@@ -98,13 +101,13 @@ export class MarkUpkeep {
     const { table } = this.#options;
     const old = await this.#old(partitionKey);
     const settled = old.filter(isSettled);
-    // Where another process was faster, it has done the same.
+    // A faster process has done the same work.
     await divided(settled, (some) => transactIf(table, some.map(forgetting)));
     const gone = await this.#gone(old.filter((mark) => !settled.includes(mark)));
     await divided(gone, (some) => transactIf(table, some.map(settling)));
   }
 
-  /** Marks that nobody has written for a day, and that name an outbox. */
+  /** Marks that have not been written for a day and that name an outbox. */
   async #old(partitionKey: string): Promise<readonly StoredRow[]> {
     const { table, clock } = this.#options;
     const before = ticksOfMicros(clock.nowMicros() - keepMicros);

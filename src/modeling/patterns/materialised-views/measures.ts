@@ -4,8 +4,9 @@ import type { NumberNames, ReadOf } from '../../definition/shapes.js';
 import { DefinitionError } from '../../rows/model-error.js';
 
 /**
- * What one entity adds to each measure of a view: 1 to count it, its salary to sum salaries, 0 to
- * ignore it. Must be a pure function of the entity, because the same amount is subtracted later.
+ * The amount that one entity adds to each measure of a view: 1 to count it, its salary to sum
+ * salaries, 0 to ignore it. Must be a pure function of the entity, because the same amount is
+ * subtracted later.
  */
 export type Measures<S extends AnyDefinition, V extends AnyDefinition> = {
   readonly [N in NumberNames<V>]?: (entity: ReadOf<S>) => number | bigint;

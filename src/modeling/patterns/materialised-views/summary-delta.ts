@@ -10,7 +10,7 @@ export interface Delta<V extends AnyDefinition> {
   readonly numbers: Numbers;
 }
 
-/** What the change of an entity adds to each summary, without those that it does not change. */
+/** The amounts that the change of an entity adds to summaries, for those that it changes. */
 export function deltasOf<S extends AnyDefinition, V extends AnyDefinition>(
   options: Omit<PartitionViewOptions<S, V>, 'table'>,
   before: ReadOf<S> | undefined,

@@ -61,9 +61,9 @@ export async function rebuildView<S extends AnyDefinition, V extends AnyDefiniti
 }
 
 /**
- * Compares summaries with the entities of a table, wherever both are. Repairs at the end, when
- * no message waits: one that did would be counted twice. A change meanwhile has given its summary
- * another ETag by then, so the summary stays as it is, and is told.
+ * Compares summaries with the entities of a table, wherever both are. Repairs at the end, when no
+ * message waits, because a waiting change would be counted twice. A summary that was changed
+ * meanwhile has another ETag by then, so it is not repaired but reported.
  */
 export async function* checkedCounts<S extends AnyDefinition, V extends AnyDefinition>(
   options: PlacedViewOptions<S, V>,

@@ -9,7 +9,7 @@ import { partitionRows } from '../../table/partition-rows.js';
 import { isSame, measure, pick, plus, type Numbers } from './measures.js';
 import { countedBy, type PlacedViewOptions } from './view-options.js';
 
-/** A summary as it was before its entities were counted, and what they amount to so far. */
+/** The summary before its entities were counted, and the sums so far. */
 export interface Count {
   readonly key: RowKey;
   /** Undefined when there was no summary. */
@@ -18,7 +18,7 @@ export interface Count {
   readonly actual: Numbers;
 }
 
-/** How far a count has come. */
+/** The progress of a count. */
 export interface CountProgress {
   /** By the names of their keys. */
   readonly counts: ReadonlyMap<string, Count>;
@@ -87,7 +87,7 @@ async function summariesOf<S extends AnyDefinition, V extends AnyDefinition>(
   return found;
 }
 
-/** The summaries that differ from what their entities amount to. */
+/** The summaries that differ from the sums of their entities. */
 export function differing({ counts }: CountProgress): readonly Count[] {
   return [...counts.values()].filter(({ stored, actual }) => !isSame(stored, actual));
 }

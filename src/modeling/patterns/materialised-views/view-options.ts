@@ -28,7 +28,7 @@ export interface PartitionViewOptions<
   readonly measures: Measures<S, V>;
 }
 
-/** A view, and where its summaries are. */
+/** A view, and the table of its summaries. */
 export interface PlacedViewOptions<
   S extends AnyDefinition,
   V extends AnyDefinition,

@@ -22,7 +22,7 @@ export interface FollowOptions {
 export interface StateRow<T> {
   readonly table: TableGateway;
   readonly key: RowKey;
-  /** What it is, for messages, such as `map`. */
+  /** The kind of state for messages, such as `map`. */
   readonly kind: string;
   readonly name: string;
   readonly rowOf: (state: T) => Row;
@@ -124,7 +124,7 @@ export class FollowedState<T extends { readonly version: number }> {
     if (leftMs > 0) await sleep(timers, leftMs);
   }
 
-  /** Remembers what a request that began at a time has read or written. */
+  /** Remembers the state that a request which began at this time has read or written. */
   #noted(atMs: number, found: ReadState<T>): ReadState<T> {
     const { state } = found;
     if (!this.#seen.has(state.version)) this.#seen.set(state.version, this.#nowMs());

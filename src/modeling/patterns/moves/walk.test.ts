@@ -1,8 +1,11 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { walk, walkBeginning, type Segment, type WalkPlace } from './walk.js';
+import { walk, walkBeginning, type Segment, type WalkPosition } from './walk.js';
 
-/** Two items a page; `seen` gets what was worked on. Items that begin with `-` are left out. */
+/**
+ * Two items a page; `seen` collects the items that were worked on. Items that begin with `-` are
+ * left out.
+ */
 function segment(items: readonly string[], seen: string[]): Segment<string> {
   return {
     page: (at) => {
@@ -19,7 +22,7 @@ function segment(items: readonly string[], seen: string[]): Segment<string> {
 }
 
 const pace = { concurrency: 1 };
-const same = (place: WalkPlace) => Promise.resolve(place);
+const same = (place: WalkPosition) => Promise.resolve(place);
 
 describe('a walk', () => {
   it('works on every item of every segment, in order, and counts what is its own', async () => {
@@ -45,7 +48,7 @@ describe('a walk', () => {
       const [seen, again]: [string[], string[]] = [[], []];
       let stored = walkBeginning;
       let left = pages;
-      const until = (place: WalkPlace) => {
+      const until = (place: WalkPosition) => {
         stored = place;
         left -= 1;
         return Promise.resolve(left === 0 ? undefined : place);
@@ -60,9 +63,9 @@ describe('a walk', () => {
 
   it('goes on where another run is further', async () => {
     const seen: string[] = [];
-    const further: WalkPlace = { ...walkBeginning, at: '4', items: 4, changes: 4 };
+    const further: WalkPosition = { ...walkBeginning, at: '4', items: 4, changes: 4 };
     let told = 0;
-    const reached = (place: WalkPlace) => {
+    const reached = (place: WalkPosition) => {
       told += 1;
       assert.ok(told < 5, 'the walk does not come to an end');
       return Promise.resolve(place.items < 4 ? further : place);
@@ -74,12 +77,12 @@ describe('a walk', () => {
   });
 
   it('stores no place of a page in which something failed', async () => {
-    const places: WalkPlace[] = [];
+    const places: WalkPosition[] = [];
     const failing: Segment<string> = {
       ...segment(['a', 'b', 'c'], []),
       work: (item) => (item === 'c' ? Promise.reject(new Error('no')) : Promise.resolve(1)),
     };
-    const reached = (place: WalkPlace) => {
+    const reached = (place: WalkPosition) => {
       places.push(place);
       return Promise.resolve(place);
     };
@@ -90,7 +93,7 @@ describe('a walk', () => {
   it('begins no page after its signal', async () => {
     const seen: string[] = [];
     const abort = new AbortController();
-    const reached = (place: WalkPlace) => {
+    const reached = (place: WalkPosition) => {
       abort.abort();
       return Promise.resolve(place);
     };

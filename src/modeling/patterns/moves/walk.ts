@@ -1,7 +1,7 @@
 import { concurrently } from '../../../base/async/concurrently.js';
 
 /** The position of a walk, and its counts until then. */
-export interface WalkPlace {
+export interface WalkPosition {
   /** The index of the current segment. When the walk has ended, the number of segments. */
   readonly segment: number;
   /** The cursor within the segment; undefined at its beginning. */
@@ -14,7 +14,7 @@ export interface WalkPlace {
   readonly refused: number;
 }
 
-export const walkBeginning: WalkPlace = {
+export const walkBeginning: WalkPosition = {
   segment: 0,
   at: undefined,
   items: 0,
@@ -44,16 +44,16 @@ export interface WalkPace {
 
 /**
  * Works on the items of all segments, in order, page by page. After each page it calls `reached`,
- * which may store the place for another run and returns where to go on: further on when another
- * program was faster. Undefined ends the walk. If the place after a page was not stored, another
- * run works on that page again, so the work must be idempotent.
+ * which may store the position for another run and returns the position from which to continue: a
+ * later one when another program was faster. Undefined ends the walk. If the position after a page
+ * was not stored, another run works on that page again, so the work must be idempotent.
  */
 export async function walk<Item>(
   segments: readonly Segment<Item>[],
-  from: WalkPlace,
-  reached: (place: WalkPlace) => Promise<WalkPlace | undefined>,
+  from: WalkPosition,
+  reached: (place: WalkPosition) => Promise<WalkPosition | undefined>,
   { concurrency, signal }: WalkPace,
-): Promise<WalkPlace> {
+): Promise<WalkPosition> {
   let place = from;
   for (;;) {
     const segment = segments[place.segment];

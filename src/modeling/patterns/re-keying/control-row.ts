@@ -5,19 +5,19 @@ import { countIn, storedText, textIn } from '../../rows/row-parts.js';
 import type { RowKey, RowProperties } from '../../rows/row.js';
 import type { TableGateway } from '../../table/gateway.js';
 import { FollowedState, type FollowOptions, type StateRow } from '../moves/followed-state.js';
-import { walkBeginning, type WalkPlace } from '../moves/walk.js';
+import { walkBeginning, type WalkPosition } from '../moves/walk.js';
 import { isPhase, type Phase } from './phase.js';
 
 /** The partition of control rows. */
 const { reKeying: partition } = reservedPartitionKeys;
 
-/** How far a move has come. */
+/** The progress of a move. */
 export interface Control {
   readonly phase: Phase;
   /** The number of changes of the phase. */
   readonly version: number;
-  /** How far the walks of the phase are. */
-  readonly place: WalkPlace;
+  /** The position of the walks of the phase. */
+  readonly place: WalkPosition;
 }
 
 /** The stored phase and progress of a move. */

@@ -43,9 +43,9 @@ export interface SideState {
 
 /** Converts between the rows of a side and those of the new side. Does no I/O. */
 export interface Translation {
-  /** Throws `TooLargeError` for what the new side does not take. */
+  /** Throws `TooLargeError` for an entity that exceeds the limits of the new side. */
   toNewSide(row: StoredRow): Row;
-  /** The same to be read, however large it is. */
+  /** The same for reading, without a limit of size. */
   shown(row: StoredRow): Row;
   fromNewSide(entityRow: Row): Row;
 }
@@ -89,7 +89,7 @@ export class MoveSide {
     return row === undefined ? this.absent() : this.stateOf(row);
   }
 
-  /** The same for a reader, who stores nothing of it. */
+  /** The same for a reader, which does not store the row, so its size does not matter. */
   async look(keys: MoveKeys): Promise<SideState> {
     const row = await this.table.get(keys[this.side]);
     return row === undefined ? this.absent() : this.shownState(row);

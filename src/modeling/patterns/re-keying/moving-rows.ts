@@ -212,15 +212,16 @@ export class MovingRows {
   }
 
   /**
-   * The rows of a key before a change. A row that will own the entity and lacks its content gets it
-   * first: what is told of a change is told by the row, which has to have the former state.
+   * The rows of a key before a change. A row that will own the entity and lacks its content gets
+   * the content first, because announcements of a change are made from that row and need the former
+   * state.
    */
   async #caughtUp(keys: MoveKeys, pair: Pair): Promise<Pair> {
     if (!pair.isBehind) return pair;
     return { ...pair, authority: await this.#opened(keys, pair), isPending: false };
   }
 
-  /** Throws `TooLargeError` for what the new side does not take. */
+  /** Throws `TooLargeError` for an entity that exceeds the limits of the new side. */
   #refuseTooLarge(entityRow: Row | undefined): void {
     if (entityRow !== undefined) this.#sides.new.normal(entityRow);
   }

@@ -12,7 +12,13 @@ import { writeIf } from '../../table/conditional-write.js';
 import { asMove } from '../../table/moving-table.js';
 import type { ReadState } from '../moves/followed-state.js';
 import { stepIn, wrongPhase, type PhaseStep } from '../moves/phase-step.js';
-import { walk, walkBeginning, type Segment, type WalkPace, type WalkPlace } from '../moves/walk.js';
+import {
+  walk,
+  walkBeginning,
+  type Segment,
+  type WalkPace,
+  type WalkPosition,
+} from '../moves/walk.js';
 import { storedControl, type Control, type StoredControl } from './control-row.js';
 import { isOpen } from './move-mark.js';
 import { MoveSide, newTranslation, oldTranslation, type MoveKeys } from './move-side.js';
@@ -29,8 +35,8 @@ export interface ReKeyingOptions<O extends AnyDefinition, N extends AnyDefinitio
   /** Another table, of any account. */
   readonly to: { readonly definition: N; readonly table: TableGateway };
   /**
-   * The keys of an entity on both sides. They must follow from what the program knows about an
-   * entity that it looks for, and never change during the entity's life.
+   * The keys of an entity on both sides. They must follow from values that the program knows before
+   * it reads the entity, and never change during the entity's life.
    */
   readonly keys: (address: A) => { readonly old: KeyOf<O>; readonly new: KeyOf<N> };
   /**
@@ -125,9 +131,9 @@ const concurrencyDefault = 16;
  *
  * **Safety.** At any time one of an entity's two rows owns it, as the rows themselves show.
  * Therefore no update is lost and no deleted entity returns, whatever phase a program assumes and
- * however long it was paused, up to `finish`. `settleMs` is needed only for what rows cannot show:
- * that a query of the new side sees everything, and that nobody reads the old side when it is not
- * written any more.
+ * however long it was paused, up to `finish`. `settleMs` is needed only for facts that rows cannot
+ * show: that a query of the new side sees everything, and that no program reads the old side when
+ * it is not written any more.
  */
 export class ReKeying<O extends AnyDefinition, N extends AnyDefinition, A> {
   /** The entities, on whichever side they are. */
@@ -269,15 +275,15 @@ export class ReKeying<O extends AnyDefinition, N extends AnyDefinition, A> {
       if (isOpen(state.side, state.epoch)) throw new ModelError('the row is no copy of an entity');
       return this.#delete(state.side, asMove(deleteOf(row, state.etag)));
     };
-    // No step of the move: a program deleted the entity, and the feed of this side has not told, or
-    // only for a row before the marker, that the row of these keys is gone.
+    // Not a step of the move: a program deleted the entity, and the feed of this side has not
+    // announced that the row of these keys is gone, or only for an earlier row.
     const removeGone: RowWork = async ({ row, state }) =>
       state.content.entityRow === undefined && this.#delete(state.side, deleteOf(row, state.etag));
     const walks: readonly Walk[] = [
       { side: given, work: remove },
       { side: kept, work: removeGone },
     ];
-    const told = (place: WalkPlace): Promise<WalkPlace> => {
+    const told = (place: WalkPosition): Promise<WalkPosition> => {
       options.onProgress?.(reportOf(place));
       return Promise.resolve(place);
     };
@@ -339,7 +345,7 @@ export class ReKeying<O extends AnyDefinition, N extends AnyDefinition, A> {
     if (segment >= walks.length && isRepeated) {
       control = await this.#reached(control, walkBeginning);
     }
-    const reached = async (place: WalkPlace): Promise<WalkPlace | undefined> => {
+    const reached = async (place: WalkPosition): Promise<WalkPosition | undefined> => {
       control = await this.#reached(control, place);
       options.onProgress?.(reportOf(place));
       return this.#isOver(phase, control) ? undefined : control.state.place;
@@ -381,7 +387,7 @@ export class ReKeying<O extends AnyDefinition, N extends AnyDefinition, A> {
   }
 
   /** Stores a place. Another program may have stored its own; either is valid for resuming. */
-  async #reached(control: ReadState<Control>, place: WalkPlace): Promise<ReadState<Control>> {
+  async #reached(control: ReadState<Control>, place: WalkPosition): Promise<ReadState<Control>> {
     try {
       return await this.#state.write({ ...control.state, place }, control.etag);
     } catch (error) {
@@ -441,7 +447,7 @@ function phaseError(title: string, found: Phase, wanted: readonly Phase[]): Mode
   return new ModelError(wrongPhase(title, found, wanted));
 }
 
-function reportOf({ items, changes, refused }: WalkPlace): MoveReport {
+function reportOf({ items, changes, refused }: WalkPosition): MoveReport {
   return { checked: items, written: changes, refused };
 }
 

@@ -44,7 +44,7 @@ export interface Pair<A extends AnyDefinition, B extends AnyDefinition> {
   readonly detail: Stored<ReadOf<B>> | undefined;
 }
 
-/** What `removeOrphans` has found. */
+/** The results of `removeOrphans`. */
 export interface RemovedOrphans<B extends AnyDefinition> {
   /** The keys of the details that were deleted. */
   readonly removed: readonly KeyOf<B>[];
@@ -101,13 +101,13 @@ export class OneToOne<A extends AnyDefinition, B extends AnyDefinition> {
   }
 
   /**
-   * Deletes an entity that was read, and its detail in any version, also one that cannot be read.
-   * A point read of the detail's type; then one transaction in one partition, otherwise two
-   * deletes. Throws `ConditionFailedError` when another writer has changed the entity since,
-   * `DecodeError` when a row of another type has the key of the detail, and `EncryptionError` when
-   * a retired client library encrypted the detail and its table does not accept that; then nothing
-   * is deleted. Apart, a detail that another program writes after the read found none stays, for
-   * `removeOrphans`: it may be that of a new pair.
+   * Deletes an entity that was read, and its detail in any version, also one that cannot be read. A
+   * point read of the detail's type; then one transaction in one partition, otherwise two deletes.
+   * Throws `ConditionFailedError` when another writer has changed the entity since, `DecodeError`
+   * when a row of another type has the key of the detail, and `EncryptionError` when a retired
+   * client library encrypted the detail and its table does not accept that; then nothing is
+   * deleted. When the two are not in one partition, a detail that another program writes after the
+   * read found none stays for `removeOrphans`, because it may belong to a new pair.
    */
   async delete(main: Stored<ReadOf<A>>): Promise<void> {
     const { main: mainType, detail: detailType, mainTable, detailOf } = this.#options;

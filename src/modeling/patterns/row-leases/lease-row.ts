@@ -34,7 +34,7 @@ export interface Grant {
 export interface LeaseState {
   readonly etag: string;
   readonly fenceToken: bigint;
-  /** Undefined when nobody holds the lease. */
+  /** Undefined when the lease is free. */
   readonly grant: Grant | undefined;
   /** When the grant ends by the service's clock. */
   readonly until: Instant;

@@ -70,7 +70,7 @@ interface WatchedVersion {
   readonly sinceMs: number;
 }
 
-/** What was sent over one version of a lease row, without a grant in answer. */
+/** The writes sent over one version of a lease row that were not answered by a grant. */
 interface Sends {
   /** Undefined: there was no row. */
   readonly etag: string | undefined;
@@ -101,7 +101,10 @@ export class RowLeases<D extends AnyDefinition> {
   readonly #timers: Timers;
   readonly #randomness: Randomness;
 
-  /** Throws `ValueError` and `DefinitionError` for what cannot be leased. Sends nothing. */
+  /**
+   * Throws `ValueError` and `DefinitionError` for options and definitions that do not allow leases.
+   * Sends nothing.
+   */
   constructor(definition: D, table: TableGateway, options: RowLeasesOptions) {
     const { durationMs = durationMsDefault, clockSkewMs = clockSkewMsDefault } = options;
     if (!Number.isSafeInteger(durationMs) || durationMs < durationMsMin) {
@@ -207,7 +210,7 @@ export class RowLeases<D extends AnyDefinition> {
   /**
    * Breaks a lease of any holder, who notices it at its next write or renewal. One point read and
    * one update, repeated after a conflict with the holder or the client's own repetition; a lease
-   * that somebody gets meanwhile is not broken. Returns false when there was no holder.
+   * that is granted meanwhile is not broken. Returns false when there was no holder.
    */
   async break(key: KeyOf<D>): Promise<boolean> {
     const { table } = this.entities;
@@ -219,7 +222,7 @@ export class RowLeases<D extends AnyDefinition> {
       const row = await table.get(lockKey);
       const state = row === undefined ? undefined : leaseState(row);
       if (state?.write === id) return true;
-      // The lease that was meant is over: its holder, or an attempt without an answer, ended it.
+      // The intended lease is over: its holder, or an attempt without an answer, ended it.
       if (meant !== undefined && state?.grant?.id !== meant) return true;
       if (state?.grant === undefined) return false;
       meant = state.grant.id;

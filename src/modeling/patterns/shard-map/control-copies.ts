@@ -8,7 +8,7 @@ import { isTransient } from '../../table/transient.js';
 import { MapCopyError } from './shard-errors.js';
 
 // Copies of the control table, such as in other regions. Programs read them while it cannot be
-// reached. Nothing is decided by a copy: whoever opens a partition reads the control table.
+// reached. Copies decide nothing: a program that opens a partition reads the control table.
 
 /**
  * Reads from the control table or, while it cannot be reached, from the first copy that has an

@@ -37,7 +37,7 @@ export function endOf(pages: readonly ShardPage[]): RowKey | undefined {
   return end;
 }
 
-/** What a page has of the map's partitions, up to a key. */
+/** The rows of a page that are content of the map's partitions, up to a key. */
 function contentUpTo({ rows }: ShardPage, end: RowKey | undefined): readonly StoredRow[] {
   return rows.filter((row) => isContent(row) && (end === undefined || compareKeys(row, end) <= 0));
 }

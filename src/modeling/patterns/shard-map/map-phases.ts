@@ -6,7 +6,7 @@ import type { StoredMap } from './stored-map.js';
 
 export type Moving = Exclude<MapState, { readonly phase: 'settled' }>;
 
-/** The phases of a stored map, as several programs change them at once. */
+/** Changes the phase of a stored map while other programs may change it too. */
 export class MapPhases {
   readonly #map: StoredMap;
 

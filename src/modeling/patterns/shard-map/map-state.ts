@@ -47,7 +47,7 @@ export interface Route {
   readonly home: string | undefined;
   /** During handovers, the shard that may still accept them. */
   readonly before: string | undefined;
-  /** Which of both has the rows of a partition that was never opened. */
+  /** The one of these two shards that has the rows of a partition that was never opened. */
   readonly first: string | undefined;
 }
 
@@ -63,12 +63,12 @@ export function routeOf(state: MapState, text: string): Route {
     : { home: there, before: here, first: here };
 }
 
-/** The shards that may have its rows. */
+/** The shards that may have rows of a partition with this route. */
 export function shardsOfRoute({ home, before }: Route): readonly string[] {
   return [home, before].filter((shard) => shard !== undefined);
 }
 
-/** What may be done with a partition that is closed; undefined: everything. */
+/** The access to a closed partition; undefined: it is unrestricted. */
 export function accessOf(state: MapState, text: string): ClosedAccess | undefined {
   if (state.phase !== 'copying' || state.access === undefined) return undefined;
   const isMoving = shardOfText(state.routing, text) !== shardOfText(state.target, text);
@@ -86,7 +86,7 @@ export function shardsOfState(state: MapState): readonly string[] {
   return [...new Set([...here, ...shardsOf(state.target)])].sort();
 }
 
-/** The phases that a step begins in: those named, and that of the map if it was read as it is. */
+/** The phases in which a step begins: the named ones, and the phase of the map as it was read. */
 export function phasesIn(
   state: MapState,
   named: readonly (MapPhase | MapState)[],

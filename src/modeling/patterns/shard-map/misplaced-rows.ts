@@ -6,23 +6,26 @@ import type { WalkedShard } from './partition-walk.js';
 import { MisplacedRowsError } from './shard-errors.js';
 import { contentPartitions } from './shown-rows.js';
 
-/** A first map, and the tables that it will be over. */
+/** The first map of some tables, and these tables. */
 export interface FirstMap {
   /** For people. */
   readonly title: string;
   readonly routing: ShardRouting;
-  /** Those that the routing does not lead to as well: what is there would be hidden. */
+  /**
+   * All tables, including those to which the routing does not lead, because their rows would be
+   * hidden.
+   */
   readonly shards: readonly WalkedShard[];
   readonly textOf: (partitionKey: string) => string;
 }
 
 /**
  * Throws `MisplacedRowsError` for the first partition with rows where the map would not look for
- * it. Those that a map has opened before are left to recovery, which tells them, unless their shard
- * accepts their writes still and the home knows nothing of them: a home that a program opens would
- * count as the later one. A range read for each 1,000 rows, of which it reads only the keys, and up
- * to three point reads for each partition that is elsewhere. A table that the routing does not lead
- * to need not be there.
+ * it. Partitions that a map has opened before are left to recovery, which reports them, unless
+ * their shard still accepts their writes and the home has no record of them: when a program opened
+ * the home, the home would count as the later owner. A range read for each 1,000 rows, of which it
+ * reads only the keys, and up to three point reads for each partition that is elsewhere. A table
+ * that the routing does not lead to need not be there.
  */
 export async function refuseMisplacedRows(first: FirstMap): Promise<void> {
   const { title, routing, shards, textOf } = first;
@@ -45,7 +48,7 @@ export async function refuseMisplacedRows(first: FirstMap): Promise<void> {
   }
 }
 
-/** The partitions with rows of programs; none where there need not be a table, and is none. */
+/** The partitions with rows of programs; none when an optional table is missing. */
 async function* contentOf(
   table: TableGateway,
   isNeeded: boolean,
@@ -57,7 +60,7 @@ async function* contentOf(
   }
 }
 
-/** Whether recovery tells a partition that is not on its shard by the routing. */
+/** Whether recovery reports a partition that is not on the shard of the routing. */
 async function isLeftToRecovery(
   { routing, shards, textOf }: FirstMap,
   { table }: WalkedShard,

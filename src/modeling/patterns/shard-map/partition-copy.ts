@@ -60,7 +60,7 @@ function mending({ row, copy }: Pair): RowWrite | undefined {
   return copy && { kind: 'delete', key: keyOf(copy), etag: '*' };
 }
 
-/** A partition that one program alone writes, as long as its writes succeed. */
+/** A partition that only one program writes, as long as its writes succeed. */
 export interface PreparedPartition {
   readonly table: TableGateway;
   readonly partitionKey: string;

@@ -25,18 +25,19 @@ export interface AdoptedPartition {
 }
 
 /**
- * Where the partitions are that the reads of queries find, by one map. For a partition that moves
- * this is decided once, when a read first finds it on its former or its new shard. Earlier reads of
- * the new shard may lack the partition or have an older copy of it:
+ * The homes of the partitions that queries find, by one map. For a partition that moves this is
+ * decided once, when a read first finds it on its former or its new shard. Earlier reads of the new
+ * shard may lack the partition or have an older copy of it:
  *
  * - A shard to which a partition has moved since its read was sent must be read again (`takenBy`).
  * - Where a query has already read past the partition on the new shard (`hasRead`), the former
  *   shard adopts the partition: its rows are read from the new shard and given among those of the
- *   former one. No query has read past it there: it would have found the partition and decided.
+ * former one. No query has read past the partition there, because it would have found the partition
+ * and decided.
  */
 export class PartitionHomes {
   readonly #rules: HomeRules;
-  /** Only of partitions that move. */
+  /** The homes of partitions that move. */
   readonly #decided = new Map<string, Home>();
   readonly #deciding = new Map<string, Promise<void>>();
   readonly #taken = new Map<string, number>();
@@ -112,7 +113,7 @@ export class PartitionHomes {
   /**
    * Whether a query has read past this partition on the shard. A page that ends within the
    * partition counts as past it, because its first rows are already given. It does not count when
-   * the partition was found on this same shard: that query goes on within it.
+   * the partition was found on this same shard: that query continues within the partition.
    */
   #isPassed(shard: string, partitionKey: string, finder: string): boolean {
     if (!this.#read.has(shard)) return false;

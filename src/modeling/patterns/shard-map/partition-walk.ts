@@ -2,7 +2,7 @@ import { allPages } from '../../table/all-rows.js';
 import type { RowKey, RowProperties } from '../../rows/row.js';
 import { EntityNotFoundError } from '../../table/errors.js';
 import type { TableGateway } from '../../table/gateway.js';
-import { walk, walkBeginning, type WalkPlace } from '../moves/walk.js';
+import { walk, walkBeginning, type WalkPosition } from '../moves/walk.js';
 import { ownTypeProperty } from './fence.js';
 import { isMapRow, progressKey, progressType } from './map-row.js';
 import { countIn, storedText, textIn } from '../../rows/row-parts.js';
@@ -57,7 +57,7 @@ export async function walkPartitions(
     page: (at: string | undefined) => partitionsAfter(shard.table, at),
     work: (partitionKey: string) => work(shard, partitionKey),
   }));
-  const reached = async (place: WalkPlace): Promise<WalkPlace> => {
+  const reached = async (place: WalkPosition): Promise<WalkPosition> => {
     // The end of a shard is found by reading behind its last partition, by each run.
     if (place.at === undefined) return place;
     await writeProgress(partitions, place);
@@ -68,7 +68,7 @@ export async function walkPartitions(
   return reportOf(await walk(segments, from, reached, { concurrency, signal }));
 }
 
-function reportOf({ items, changes }: WalkPlace): ShardReport {
+function reportOf({ items, changes }: WalkPosition): ShardReport {
   return { partitions: items, rows: changes };
 }
 
@@ -92,7 +92,7 @@ async function readProgress({
   map,
   id,
   shards,
-}: PartitionWalk): Promise<WalkPlace | undefined> {
+}: PartitionWalk): Promise<WalkPosition | undefined> {
   const row = await control.get(progressKey(map));
   if (row === undefined || textIn(row.properties, 'Walk') !== id) return undefined;
   const { properties } = row;
@@ -110,7 +110,7 @@ async function readProgress({
 /** Overwrites what another program has stored: either is valid for resuming. */
 async function writeProgress(
   { control, map, id, shards }: PartitionWalk,
-  { segment, at = '', items, changes }: WalkPlace,
+  { segment, at = '', items, changes }: WalkPosition,
 ): Promise<void> {
   const key: RowKey = progressKey(map);
   const properties: RowProperties = {

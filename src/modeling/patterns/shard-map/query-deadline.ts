@@ -2,7 +2,7 @@ import type { Clock } from '../../../base/clock.js';
 import type { Timer, Timers } from '../../../base/async/timers.js';
 import { ModelError } from '../../rows/model-error.js';
 
-/** The error of a query that took longer than it may. */
+/** The error of a query that has exceeded its time limit. */
 export class DeadlinePassedError extends ModelError {
   override readonly name = 'DeadlinePassedError';
 }
@@ -30,7 +30,7 @@ export class QueryDeadline {
     this.#timer = ms === undefined ? undefined : timers.start(ms, past, undefined);
   }
 
-  /** Whether the time is over, also where the reader of the rows has used it up. */
+  /** Whether the time is over, including time that the reader of the rows has used. */
   get isPast(): boolean {
     const passedMs = this.#clock.monotonicMs() - this.#beganMs;
     return this.#isPast || (this.#ms !== undefined && passedMs >= this.#ms);

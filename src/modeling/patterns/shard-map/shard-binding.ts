@@ -6,7 +6,7 @@ import type { TableGateway } from '../../table/gateway.js';
 import { ShardTakenError } from './shard-errors.js';
 
 // The row by which a table is a shard of one map. The steps of a map walk over all partitions of
-// its tables, so that two maps on one table would move what is the other's.
+// its tables, so two maps on one table would move each other's rows.
 
 /** The map of a table: its name, and the name of the table that it is stored in. */
 export interface MapOfShard {
@@ -14,7 +14,7 @@ export interface MapOfShard {
   readonly control: string;
 }
 
-/** What a table is: a shard of a map, by the name that it has there. */
+/** The map of a table, and the name of its shard there. */
 export interface ShardOwner extends MapOfShard {
   readonly shard: string;
 }
@@ -38,8 +38,8 @@ export async function ownerOfShard(table: TableGateway): Promise<ShardOwner | un
 }
 
 /**
- * Throws `ShardTakenError` for the table of another shard of the same map: two names of one
- * account, or accounts that have changed places. Each would be taken for what the other has.
+ * Throws `ShardTakenError` for the table of another shard of the same map: two names refer to one
+ * account, or the accounts of two names were exchanged, so that the map would confuse the shards.
  */
 export function refuseOtherShard(table: TableGateway, found: ShardOwner, name: string): void {
   if (found.shard === name) return;
@@ -104,7 +104,7 @@ async function refuseForeignRow(table: TableGateway): Promise<void> {
   );
 }
 
-/** Ends that a table is a shard. One delete. */
+/** Makes a table no shard of a map any more. One delete. */
 export async function unbindShard(table: TableGateway): Promise<void> {
   await writeIfPresent(() => table.write({ kind: 'delete', key: bindingKey, etag: '*' }));
 }

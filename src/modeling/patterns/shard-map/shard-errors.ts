@@ -1,6 +1,6 @@
 import { ModelError } from '../../rows/model-error.js';
 
-/** A partition that is on another shard than the map says. */
+/** A partition on another shard than that of the map. */
 export interface MisplacedPartition {
   readonly partitionKey: string;
   readonly shard: string;
@@ -23,7 +23,7 @@ export class UnknownShardError extends ModelError {
   }
 }
 
-/** A shard has failed, or was not done in time, in a query over several. `cause` says why. */
+/** A shard has failed, or exceeded the time limit, in a query over several. `cause` says why. */
 export class ShardQueryError extends ModelError {
   override readonly name = 'ShardQueryError';
   readonly shard: string;

@@ -23,7 +23,7 @@ interface MergeOptions {
   readonly parallel: number;
 }
 
-/** What a shard has answered. */
+/** The answer of a shard. */
 type Answer<E> =
   | { readonly kind: 'row'; readonly source: ShardSource<E>; readonly entity: E }
   | { readonly kind: 'end'; readonly source: ShardSource<E> }
@@ -38,14 +38,14 @@ async function nextOf<E>(source: ShardSource<E>): Promise<Answer<E>> {
   }
 }
 
-/** Ends what is still being read. Nobody waits for requests that are under way. */
+/** Ends the remaining reads, without waiting for requests that are under way. */
 function abandon<E>(sources: Iterable<ShardSource<E>>): void {
   for (const { rows } of sources) rows.return().catch(() => undefined);
 }
 
 /**
- * Rows of `parallel` shards at a time, as they come. An answer waits in a list of its own until it
- * is taken, so that a slow shard costs nothing while others are read.
+ * Rows of `parallel` shards at a time, in order of arrival. An answer waits in a list of its own
+ * until it is taken, so that a slow shard costs nothing while others are read.
  */
 export async function* rowsAsTheyCome<E>(
   sources: readonly ShardSource<E>[],

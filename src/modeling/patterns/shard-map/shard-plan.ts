@@ -14,7 +14,7 @@ export interface PlannedMove {
   readonly rows: number;
 }
 
-/** What a change of a map would move, as counted. */
+/** The counted rows and partitions that a change of a map would move. */
 export interface ShardPlan {
   /** The version of the map that the plan was made from. */
   readonly version: number;

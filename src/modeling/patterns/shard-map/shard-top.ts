@@ -50,7 +50,7 @@ export function checkOrder(
   );
 }
 
-/** Reads all rows, holds twice as many as are asked for, and gives the first of them. */
+/** Reads all rows, holds at most twice as many as requested, and returns the first of them. */
 export async function* topRows<E extends object>(
   rows: AsyncIterable<Tagged<E>>,
   { property, descending = false, first }: ShardQueryOrder,
@@ -75,7 +75,7 @@ function compareRows(left: object, right: object, property: string, descending: 
   return compareKeys(rowKeyOf(left), rowKeyOf(right));
 }
 
-/** What values of the property are compared by; undefined for none, which NaN is as well. */
+/** The value of the property for comparisons; undefined when it is absent or NaN. */
 function valueIn(entity: object, property: string): bigint | number | string | undefined {
   const value = own(entity as Readonly<Record<string, unknown>>, property);
   if (value instanceof Date) return value.getTime();

@@ -27,7 +27,7 @@ export interface ShardViews {
   view(shard: string): TableGateway;
 }
 
-/** What the views of a map share. */
+/** The state that the views of a map share. */
 export interface ViewedShards {
   readonly homes: PartitionHomes;
   /** Throws `UnknownShardError` for a shard without a table in this program. */
@@ -102,7 +102,8 @@ export class ShardView implements TableGateway {
       const page = await pageFrom(tableOf(source), ofPartition(query, partitionKey, after));
       parts.push({ page, isGiven: () => true });
       rows += page.rows.filter(isContent).length;
-      // More than the page holds: it ends before the partitions that were not read.
+      // There are more rows than fit into the page, so it ends before the partitions that were not
+      // read.
       if (rows > limit || page.cursor !== undefined) break;
     }
     return parts;
@@ -126,7 +127,7 @@ function isBetween(key: string, after: RowKey | undefined, end: RowKey | undefin
   return end === undefined || key <= end.partitionKey;
 }
 
-/** What a query selects of one partition behind a key. */
+/** The query for the rows of one partition behind a key. */
 function ofPartition(query: RowQuery, partitionKey: string, after: RowKey | undefined): RowQuery {
   const { partitionKey: keys, where } = query;
   const selected = keys === undefined ? undefined : whereKeys('PartitionKey', keys);

@@ -15,8 +15,8 @@ import type { ShardMap } from './shard-map.js';
  * write of a partition takes seven more requests; a write with an outdated map takes one more
  * transaction and one point read, and is applied where it belongs.
  *
- * The ETag of an entity changes when its partition is handed over: a `replace` of what was read
- * before throws `ConditionFailedError`, and `update` reads again by itself.
+ * The ETag of an entity changes when its partition is handed over: a `replace` of an entity that
+ * was read before throws `ConditionFailedError`, and `update` reads again by itself.
  */
 export class ShardedEntities<D extends AnyDefinition> extends Entities<D> {
   /**

@@ -99,7 +99,7 @@ export class ShardedTable implements TableGateway {
     return this.#partitions.write(this.#partitionOf(writes), writes);
   }
 
-  /** The partition of a transaction. Throws for one that the shards do not take. */
+  /** The partition of a transaction. Throws for a transaction that the shards would refuse. */
   #partitionOf(writes: readonly RowWrite[]): string {
     if (writes.length > this.writesMax) {
       throw new TooLargeError(
@@ -123,8 +123,8 @@ export class ShardedTable implements TableGateway {
   }
 
   /**
-   * Reads a share of the page from every shard; the page is what can be put in order of it. A row
-   * is returned from the current shard of its partition only; copies elsewhere are not.
+   * Reads a share of the page from every shard. The page contains the rows whose order is certain.
+   * A row is returned from the current shard of its partition only; copies elsewhere are not.
    */
   async #pageOfAll(query: RowQuery): Promise<RowPage> {
     const { limit = pageRowsMax } = query;

@@ -4,7 +4,7 @@ import type { TableGateway } from '../../table/gateway.js';
 import { isFenceRow, ownTypeProperty } from './fence.js';
 import { isMapRow } from './map-row.js';
 
-/** What to read so that rows of shard maps can be told; undefined: everything. */
+/** The properties to read so that rows of shard maps can be recognised; undefined: all. */
 export function selectedWithType(
   select: readonly string[] | undefined,
 ): readonly string[] | undefined {
@@ -29,7 +29,7 @@ export async function* contentPartitions(
   }
 }
 
-/** Takes out of a row what was read only to tell the rows of the shard map. */
+/** Removes the properties that were only read to recognise rows of the shard map. */
 export function selecting(select: readonly string[] | undefined): (row: StoredRow) => StoredRow {
   if (select === undefined || select.includes(ownTypeProperty)) return (row) => row;
   return ({ properties, ...row }) => {

@@ -61,7 +61,7 @@ export class StaticShardMap {
     return shardOfText(routing, this.#text(partitionKey));
   }
 
-  /** The shards one by one: what each holds where the map looks for it. Sends nothing. */
+  /** A view of each shard, with the rows whose partitions the map assigns to it. Sends nothing. */
   async views(): Promise<ShardViews> {
     const { name, shards } = this.#options;
     const homes = this.#homes();

@@ -19,7 +19,7 @@ export class StoredMap extends FollowedState<MapState> {
   readonly #options: StoredMapOptions;
   /** The latest map that was read or written. */
   #latest: MapState | undefined;
-  /** What is used while the control table cannot be reached, until when. */
+  /** The state of a copy for use while the control table cannot be reached, and its expiry. */
   #copied: { readonly state: MapState; readonly untilMs: number } | undefined;
   #copying: Promise<MapState> | undefined;
   /** When this program first knew that all copies have a version. */

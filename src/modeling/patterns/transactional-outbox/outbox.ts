@@ -85,15 +85,15 @@ export class Outbox {
    * put of a hint, which changes of the partition that end during another such put share. Writes
    * and messages are at most 100, of one partition. Returns the results of `writes`.
    *
-   * What the table can refuse by itself is refused before the partition is registered; a refusal of
-   * the service leaves it registered, which costs sweeps a read.
+   * Writes that the table itself can refuse are refused before the partition is registered; a
+   * refusal of the service leaves it registered, which costs sweeps a read.
    *
    * When it throws a refusal, nothing was stored and nothing announced, with the exception below; a
    * failure of the network leaves that open. When a refusal may be that of the client's repetition
    * of a transaction that was applied, one point read of the first message shows whether it was;
    * the ETags are then unknown, and when the read fails, its error is thrown. The exception: a
    * relay that has dispatched the message before that read has deleted its row, and the refusal is
-   * thrown though the transaction was applied. Only the rows of the caller tell.
+   * thrown though the transaction was applied. Only the rows of the caller show the outcome.
    */
   async transact(
     writes: readonly RowWrite[],
@@ -115,7 +115,7 @@ export class Outbox {
     return results.slice(0, writes.length);
   }
 
-  /** What the table refuses by itself registers nothing. */
+  /** Writes that the table itself refuses do not register the partition. */
   async #register(partitionKey: string, writes: readonly RowWrite[]): Promise<void> {
     if (this.#registered.has(partitionKey)) return;
     await this.table.check?.(writes);
@@ -133,8 +133,8 @@ export class Outbox {
     try {
       return (await this.table.get(write.row, [])) !== undefined;
     } catch (unknown) {
-      // A conflict says that nothing was stored, and is tried again. Here nobody knows; a sweep
-      // finds what was stored.
+      // A conflict means that nothing was stored, and would be retried. Here the outcome is
+      // unknown, and a sweep finds a stored message.
       if (isAmbiguous(error)) return false;
       throw unknown;
     }

@@ -24,7 +24,7 @@ export interface TableRegistryOptions {
    * the first one. Default 16.
    */
   readonly buckets?: number;
-  /** What their PartitionKeys begin with; the name of the table and an underscore when absent. */
+  /** The prefix of their PartitionKeys; the name of the table and an underscore when absent. */
   readonly partitionPrefix?: string;
 }
 

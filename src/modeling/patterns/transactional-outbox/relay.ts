@@ -98,8 +98,8 @@ interface Counts {
  * twice.
  *
  * A message that cannot be dispatched blocks later ones of its partition, until it can be, or has
- * failed too often and is moved to a poison row of its partition. A message of a type that neither
- * the dispatch knows nor the sink takes waits for a relay with somebody who does.
+ * failed too often and is moved to a poison row of its partition. A message whose type neither the
+ * dispatch nor the sink knows waits for another relay.
  */
 export class Relay {
   readonly table: TableGateway;
@@ -135,7 +135,7 @@ export class Relay {
    *
    * Calls for a partition that this relay is working on share one run, which starts afterwards; the
    * report of one of them counts its messages. One whose `signal` is aborted while it waits ends at
-   * once, with a report of nothing; the run goes on for the others.
+   * once, with a report of nothing; the run continues for the others.
    */
   async partition(
     partitionKey: string,
@@ -297,7 +297,10 @@ export class Relay {
     return true;
   }
 
-  /** Throws `UnknownMessageError` when the message is for nobody here. */
+  /**
+   * Throws `UnknownMessageError` when neither the dispatch nor the sink knows the type of the
+   * message.
+   */
   async #dispatchTo(envelope: Envelope, context: DispatchContext): Promise<void> {
     const { type, id } = envelope;
     const isTaken = this.#sink?.takes(type) === true;
@@ -374,8 +377,8 @@ function textOf(error: unknown): string {
 /**
  * The handler of hints, for a worker of their queue: it relays the partition of the hint. One
  * handler serves all relays of a program, by their tables. A message that cannot be dispatched is
- * left to the sweeps, unless the reason is transient. A hint whose messages were not all looked at,
- * because the worker stops, is left to another worker.
+ * left to the sweeps, unless the reason is transient. When the worker stops before it has processed
+ * all messages of a hint, the hint is left to another worker.
  */
 export function hintHandlerOf(relays: readonly Relay[]): MessageHandler {
   return handle(OutboxHintMessage, async ({ table, partitionKey }, { signal }) => {

@@ -1,6 +1,6 @@
 import { systemClock, type Clock } from '../../../base/clock.js';
 
-/** A token in a cache: `UserSas`, or what an application got from its token service. */
+/** A token in a cache: `UserSas`, or a token that an application got from its token service. */
 export interface CachedToken {
   readonly token: string;
   /** Microseconds since 1970. Undefined: kept for `maxAgeMs`. */

@@ -4,7 +4,9 @@ import type { AnyDefinition } from '../../definition/entity-definition.js';
 import { ValueError } from '../../rows/model-error.js';
 import { keyScopeOf, type KeyScope, type ScopeOf } from './key-scope.js';
 
-/** What a token permits. `read` covers queries and point reads, `update` merges and replaces. */
+/**
+ * The permissions of a token. `read` covers queries and point reads, `update` merges and replaces.
+ */
 export type SasPermission = 'read' | 'add' | 'update' | 'delete';
 
 /** Terms in the token itself. */
@@ -19,10 +21,10 @@ export interface PolicyTerms {
   readonly policy: string;
 }
 
-/** What a token permits and for how long. */
+/** The permissions and the lifetime of a token. */
 export type SasTerms = OwnTerms | PolicyTerms;
 
-/** What tokens are made with. Belongs where the account key is. */
+/** The settings with which tokens are made. Keep them with the account key. */
 export interface SasSettings {
   /** The table's name. */
   readonly table: string;
@@ -35,12 +37,12 @@ export interface SasSettings {
   readonly clock?: Clock;
 }
 
-/** The rows and terms of a token, and what it is made with. */
+/** The rows and terms of a token, and the settings with which it is made. */
 export type SasOptions<D extends AnyDefinition> = SasSettings & ScopeOf<D> & SasTerms;
 
 /** A token and the keys that it can access. */
 export interface UserSas {
-  /** A query string without `?`, for `AzureSASCredential`. Whoever has it can use it. */
+  /** A query string without `?`, for `AzureSASCredential`. Every holder of the token can use it. */
   readonly token: string;
   readonly scope: KeyScope;
   /** Microseconds since 1970, by the clock that made it. Undefined when a stored policy decides. */

@@ -16,8 +16,8 @@ import {
 } from './vertical-definition.js';
 
 /**
- * The part of a change that a half will get, until it has it: a row beside the half, so that what
- * is secret stays in its table. It has the changed properties under their own names, encrypted as
+ * The part of a change that a half will get, until it has it: a row beside the half, so that secret
+ * properties stay in their table. It has the changed properties under their own names, encrypted as
  * in the half, and
  *
  *   splitPair     the entity, as in the half
@@ -65,7 +65,7 @@ export async function partOf(table: TableGateway, half: RowKey): Promise<Pending
   return row && partIn(row);
 }
 
-/** All of a table. A range read for each 1,000. */
+/** All parts in a table. A range read for each 1,000. */
 export async function* partsOf(table: TableGateway): AsyncGenerator<PendingPart, void, undefined> {
   for await (const row of allRows(table, { rowKey: rangeWithPrefix(prefix) })) {
     const part = partIn(row);
@@ -73,7 +73,7 @@ export async function* partsOf(table: TableGateway): AsyncGenerator<PendingPart,
   }
 }
 
-/** What a half differs in, once it is changed. */
+/** The difference of a half after the change. */
 export interface HalfChange {
   readonly properties: RowProperties;
   /** Names of the properties that it will lack. */
@@ -82,7 +82,7 @@ export interface HalfChange {
   readonly encrypt: readonly string[];
 }
 
-/** What makes one row of another one with the same keys. */
+/** The change from one row to another one with the same keys. */
 export function changeBetween(before: Row, after: Row): HalfChange {
   const changed = Object.entries(after.properties).filter(([name, wire]) => {
     const known = own(before.properties, name);

@@ -33,7 +33,7 @@ export interface SplitChangesOptions {
   readonly randomness: Randomness;
 }
 
-/** What changes in the row of a group. */
+/** The change of the row of a group. */
 export interface GroupChange {
   readonly group: Group;
   /** Sends nothing. `half` is as it was read. */
@@ -45,7 +45,7 @@ export interface SplitChange {
   /** Names it in errors. */
   readonly what: 'merge' | 'replace';
   readonly key: Values;
-  /** The leader, changed perhaps in nothing. */
+  /** The new leader, which may be unchanged. */
   readonly leader: (head: Stored<object>) => Values;
   readonly halves: readonly GroupChange[];
 }
@@ -120,7 +120,7 @@ export class SplitChanges {
     for (const { group, half, part } of parts) await this.#apply(group[1], part, half);
   }
 
-  /** Ends a change that was left: applies a part, or takes it back. */
+  /** Ends an abandoned change: applies a part, or takes it back. */
   async settle([name, entities]: Group, part: PendingPart): Promise<void> {
     const { leader } = this.#options;
     const key = entities.codec.parseKey(keyOfHalf(part));
@@ -158,7 +158,7 @@ export class SplitChanges {
     await leader.replace(whole, { ifMatch: etagOf(head) });
   }
 
-  /** A half as it is, and the part that it will get. */
+  /** The present half, and its part of the change. */
   async #half(
     { what, key }: SplitChange,
     { group, changeOf }: GroupChange,
@@ -202,7 +202,7 @@ export class SplitChanges {
     throw new ChangeUnderWayError(`${placeOfKey(half)} is changed by others`);
   }
 
-  /** What a change that the leader names has left to do. */
+  /** The parts of a named change that are still to be applied. */
   async #prepared({ key, halves }: SplitChange, id: string): Promise<readonly PreparedPart[]> {
     const found: PreparedPart[] = [];
     for (const { group } of halves) {
@@ -213,7 +213,7 @@ export class SplitChanges {
     return found;
   }
 
-  /** Does nothing when others did it. */
+  /** Does nothing when another program has applied the part. */
   async #apply(
     entities: Entities<AnyDefinition>,
     part: PendingPart,

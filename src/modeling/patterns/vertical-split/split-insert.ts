@@ -20,9 +20,9 @@ export interface SplitInsertOptions {
 
 /**
  * The insert of an entity over several tables. It first inserts the leader, marked as unfinished:
- * until the insert has ended, the entity does not exist. Nobody can tell whether an unfinished
- * insert was killed or still runs, so the next insert takes over its leader and its halves. If the
- * former insert still runs, it finds the leader of the other one and fails.
+ * until the insert has ended, the entity does not exist. A program cannot know whether an
+ * unfinished insert was killed or still runs, so the next insert takes over its leader and its
+ * halves. If the former insert still runs, it finds the leader of the other one and fails.
  */
 export class SplitInsert {
   readonly #options: SplitInsertOptions;

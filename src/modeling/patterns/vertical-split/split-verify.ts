@@ -10,19 +10,19 @@ import { isMaking, pairOf } from './split-insert.js';
 
 type Values = Readonly<Record<string, unknown>>;
 
-/** What `verify` finds. */
+/** A finding of `verify`. */
 export interface SplitFault {
   /**
    * `unfinished`: an insert that was never acknowledged. `orphan`: a half without its entity, which
    * an insert or a delete has left. `changing`: a change of several groups that was never
-   * acknowledged. `torn`: an entity that lacks a half, such as after the table of that was
-   * restored; nothing can make it again.
+   * acknowledged. `torn`: an entity that lacks a half, for instance after the table of the half was
+   * restored; the half cannot be rebuilt.
    */
   readonly kind: 'changing' | 'orphan' | 'torn' | 'unfinished';
   readonly group: string;
   /** The values of the keys. */
   readonly key: Values;
-  /** Whether it was deleted; of a change whether it was ended, or taken back. */
+  /** Whether the rows were deleted or, for a change, whether it was ended or taken back. */
   readonly isRepaired: boolean;
 }
 
@@ -30,14 +30,15 @@ export interface SplitVerifyOptions {
   /** Deletes orphans and unfinished inserts, and ends changes; false when absent. */
   readonly repair?: boolean;
   /**
-   * Rows that changed more recently are left alone, in milliseconds: their insert may be running.
-   * An hour when absent; more than the clocks of program and service differ.
+   * Rows that changed more recently are left alone, in milliseconds: because their insert may be
+   * running. An hour when absent; must exceed the difference between the clocks of program and
+   * service.
    */
   readonly graceMs?: number;
   readonly onFault?: (fault: SplitFault) => void;
 }
 
-/** The parts of a split, as `verify` sees them. */
+/** The parts of a split that `verify` needs. */
 export interface VerifiedSplit {
   readonly leader: Group;
   readonly halves: readonly Group[];
@@ -53,7 +54,10 @@ interface Verifying extends VerifiedSplit {
   readonly tell: (fault: SplitFault) => void;
 }
 
-/** What does not belong together, perhaps repaired; the changes first, which may end others. */
+/**
+ * Finds rows that do not belong together, and repairs them if wanted; changes come first, because
+ * ending them may resolve other findings.
+ */
 export async function verifySplit(
   split: VerifiedSplit,
   { repair = false, graceMs, onFault }: SplitVerifyOptions,

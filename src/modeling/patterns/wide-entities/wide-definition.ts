@@ -115,7 +115,7 @@ export function defineWideEntity<
   return Object.freeze({ type, keys, groups, rows });
 }
 
-/** What the rows of all groups of an entity are made of. */
+/** The type, the keys and the options that the rows of all groups of an entity share. */
 interface GroupedOptions<K extends Properties> {
   readonly type: string;
   readonly keys: K;
@@ -126,8 +126,8 @@ interface GroupedOptions<K extends Properties> {
 }
 
 /**
- * The definition of the row of a group, with the properties of no group that stand `beside`. Throws
- * `DefinitionError` now instead of at the first write when it is invalid.
+ * The definition of the row of a group, together with the properties `beside`, which belong to no
+ * group. Throws `DefinitionError` now instead of at the first write when it is invalid.
  */
 export function definitionOfGroup<K extends Properties>(
   { type, keys, groups, partitionKey, rowKey, system = {} }: GroupedOptions<K>,
@@ -184,14 +184,14 @@ function checkGroups({
   assertGroupsApart(type, groups, ownersOf(keys, 'the keys'));
 }
 
-/** By the name of each property, who has it. */
+/** The owner of each property, by the property's name. */
 export function ownersOf(properties: Properties, owner: string): Map<string, string> {
   return new Map(Object.keys(properties).map((name) => [name, owner]));
 }
 
 /**
- * Throws `DefinitionError` for a property of a group that another group has, or one of the owners
- * of names outside the groups.
+ * Throws `DefinitionError` for a property of a group that also belongs to another group or to
+ * another owner of names.
  */
 export function assertGroupsApart(
   type: string,

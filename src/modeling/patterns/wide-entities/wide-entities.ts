@@ -207,7 +207,7 @@ export class WideEntities<W extends AnyWideDefinition> {
     };
   }
 
-  /** Their values would be lost without a word. */
+  /** Their values would be lost silently. */
   #refuseUnknown(entity: Values): void {
     const names = this.#rows.flatMap(([, { properties }]) => Object.keys(properties));
     refuseUnknownNames(this.definition.type, entity, names);
