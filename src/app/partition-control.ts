@@ -35,7 +35,7 @@ import { ContainerNames } from './partitions/container-names.js';
 import { Jobs, type JobProgress } from './partitions/jobs.js';
 import { refusalOf, refuse } from './partition-refusals.js';
 import { StoreChanges } from './partition-stores.js';
-import { drainText, plannedText, restText } from './partitions/texts.js';
+import { drainText, plannedText, idleReasonText } from './partitions/texts.js';
 import { verified } from './partition-verification.js';
 import type { OpenPartitions } from './open-partitions.js';
 
