@@ -21,6 +21,12 @@ const root = fileURLToPath(new URL('../dist/', import.meta.url));
 const { isLong, isOthers, part, wanted } = argumentsOf(process.argv.slice(2));
 // Of the files and tests that a run has, and of their seeds (test/support/sim-settings.ts).
 const drawSeed = drawSeedOf(process.env.TABULARIUM_TEST_DRAW);
+if (isOthers && !process.env.TABULARIUM_TEST_DRAW) {
+  process.stderr.write(
+    'Set TABULARIUM_TEST_DRAW to the number that npm test printed: it says which files that run left out.\n',
+  );
+  process.exit(1);
+}
 const hasExtras = existsSync(
   new URL('../extras/node_modules/.installed-lock.json', import.meta.url),
 );

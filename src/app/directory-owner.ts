@@ -1,5 +1,4 @@
 import { ReadWriteLock } from '../base/async/read-write-lock.js';
-import { SharedTime } from '../base/async/shared-time.js';
 import { makeAccountDirectory } from '../services/accounts/directory.js';
 import { Analytics } from './analytics.js';
 import { backendOver, openSharedStore, reclaimSteps, seedBackend } from './backend.js';
@@ -10,7 +9,7 @@ import type { ServiceName } from '../model/services/services.js';
 import { settingsOf } from './settings.js';
 import { openData } from './open-data.js';
 import { Reclaimer } from './reclaimer.js';
-import { stopStepsMs } from './stop-time.js';
+import { stopMetricsMs, stopStepsMs } from './stop-time.js';
 import { openCertificates } from './open-certificates.js';
 
 /** The process that a data directory belongs to while workers serve it. */
@@ -67,9 +66,8 @@ export async function openDirectoryOwner(options: ServerOptions): Promise<Direct
   let closed: Promise<void> | undefined;
   const close = async (): Promise<void> => {
     await certificates?.close();
-    const time = new SharedTime(stopStepsMs, clock);
-    await time.spend((limitMs) => reclaimer.stop(limitMs));
-    await time.spend((limitMs) => analytics.stop(limitMs));
+    await reclaimer.stop(stopStepsMs - stopMetricsMs);
+    await analytics.stop(stopMetricsMs);
     await data.close();
   };
   return {

@@ -30,7 +30,7 @@ import { renewableBackend, type RenewableBackend } from './renewable-backend.js'
 import { accountsOf, settingsOf, type ServerSettings } from './settings.js';
 import type { OpenBearerVerifier } from './oauth/open-bearer-verifier.js';
 import { Reclaimer } from './reclaimer.js';
-import { stopStepsMs } from './stop-time.js';
+import { stopMetricsMs, stopStepsMs } from './stop-time.js';
 import { StoreHealth } from './store-health.js';
 import { Snapshots, type SnapshotControl, type SnapshotInfo } from './snapshots.js';
 import type { Certificates } from './tls/certificates.js';
@@ -400,7 +400,7 @@ class RunningServer implements TabulariumServer {
   }
 
   #stopTime(): SharedTime {
-    return new SharedTime(stopStepsMs, this.#settings.clock);
+    return new SharedTime(stopStepsMs - stopMetricsMs, this.#settings.clock);
   }
 
   async #endCopies(limitMs: number): Promise<void> {
@@ -415,7 +415,7 @@ class RunningServer implements TabulariumServer {
     await time.spend(async (limitMs) => this.#reclaimer?.stop(limitMs));
     // After a move nothing can be written here.
     if (this.#data.trouble() instanceof MovedError) this.#analytics.discard();
-    await time.spend((limitMs) => this.#analytics.stop(limitMs));
+    await this.#analytics.stop(stopMetricsMs);
   }
 
   async #health(): Promise<Health> {

@@ -8,8 +8,13 @@ import type { ServerOptions } from './options/table.js';
  * leave the store its time.
  */
 export const stopStepsMs = 4_000;
+/** The part of it that only the last metrics and log lines have: steps before them may hang. */
+export const stopMetricsMs = 1_000;
 
-/** The time that is left for the store and the contents of blobs. */
+/**
+ * The time that is left for the store and the contents of blobs. A disk that answers nothing holds
+ * up a journal, its data file and contents one after the other, for longer than that.
+ */
 const storeMs = 16_000;
 /** The same in a worker, which owns no data file. */
 const workerStoreMs = 6_000;

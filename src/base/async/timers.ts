@@ -1,3 +1,6 @@
+/** The longest delay of a timer of Node, in milliseconds: a longer one ends at once. */
+export const timerMsMax = 2_147_483_647;
+
 /** The only source of delays. Injected, so that tests decide when time has passed. */
 export interface Timers {
   /** Calls back once, no sooner than after `delayMs`. */

@@ -31,6 +31,8 @@ export interface SuspectsOptions {
 /** A few suspects, all of one folder or all freed while something was retained. */
 export interface SuspectSlice {
   readonly places: readonly ExtentPlace[];
+  /** True when the session of the places is held by now: nothing of it may be deleted. */
+  readonly isHeld?: () => boolean;
   /** Must be called when those that are not referenced have been deleted durably. */
   readonly settle: () => void;
 }
@@ -156,8 +158,9 @@ export class Suspects {
       const places = found.filter(({ number }) => isIn(number));
       for (let at = 0; at < places.length; at += sweepSliceExtents) {
         // Its process may have found only now that commits are lost.
-        if (this.#sessions.isHeld(session)) return;
-        yield { places: places.slice(at, at + sweepSliceExtents), settle: () => undefined };
+        const isHeld = (): boolean => this.#sessions.isHeld(session);
+        if (isHeld()) return;
+        yield { places: places.slice(at, at + sweepSliceExtents), isHeld, settle: () => undefined };
       }
       if (!isOwn && places.length === 0) await this.#files.removeFolder(path);
     }

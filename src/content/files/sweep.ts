@@ -61,11 +61,14 @@ export class Sweep {
       if (slice === undefined) return { looked, deleted, more: suspects.areDue };
       const { orphans, absent } = await this.#orphansIn(slice.places, isReferenced);
       if (retentions.isHeld) break;
-      await this.#parts.removal.remove([...orphans, ...absent]);
-      slice.settle();
+      // The session may have been held while the slice waited for the end of a retention.
+      if (slice.isHeld?.() !== true) {
+        await this.#parts.removal.remove([...orphans, ...absent]);
+        slice.settle();
+        deleted += orphans.length;
+      }
       this.#slice = undefined;
       looked += slice.places.length;
-      deleted += orphans.length;
     }
     return { looked, deleted, more: false };
   }

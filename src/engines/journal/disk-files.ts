@@ -36,6 +36,15 @@ interface GenerationFolder {
   readonly name: string;
 }
 
+/** A close that was given up removes folders of which the base has everything. */
+async function renamedUnlessRemoved(from: string, to: string): Promise<void> {
+  try {
+    await rename(from, to);
+  } catch (error) {
+    if (codeOf(error) !== 'ENOENT') throw error;
+  }
+}
+
 /** The files of a journal in the folder `journal` of a data directory. */
 export class DiskFiles implements JournalFiles {
   readonly #directory: string;
@@ -58,7 +67,7 @@ export class DiskFiles implements JournalFiles {
     const generations = await this.#generations();
     for (const { number, name } of generations) {
       if (name !== `${number}`) continue;
-      await rename(join(this.#folder, name), join(this.#folder, `${name}.old`));
+      await renamedUnlessRemoved(join(this.#folder, name), join(this.#folder, `${name}.old`));
     }
     return generations.map(({ number }) => number);
   }
@@ -103,8 +112,8 @@ export class DiskFiles implements JournalFiles {
   /** A close that was given up may still remove the empty folder of the journal in between. */
   async #makeGeneration(): Promise<void> {
     for (let attempt = 1; ; attempt += 1) {
-      await mkdir(this.#folder, { mode: privateDirectoryMode, recursive: true });
       try {
+        await mkdir(this.#folder, { mode: privateDirectoryMode, recursive: true });
         return await mkdir(this.#generation, { mode: privateDirectoryMode });
       } catch (error) {
         if (codeOf(error) !== 'ENOENT' || attempt === attemptsMax) throw error;

@@ -525,7 +525,7 @@ describe('failures of a journal', () => {
       await pause(0);
     }
     await closed;
-    assert.match(told.join(), /^The files of the journal .* were not all closed within 10 s/);
+    assert.match(told.join(), /^The files of the journal .* were not all closed within the 10 s/);
     assert.ok(await has(made.memory, 'row 0'));
     state.answer();
     state.hangs = false;

@@ -280,7 +280,12 @@ export class Journal {
    * end in time. Those left hold nothing that the base lacks; the next opening removes them.
    */
   limitRemoval(timers: Timers): Timer {
-    return timers.start(removalMs, () => this.#removal.abort(), undefined);
+    return timers.start(removalMs, () => this.endRemoval(), undefined);
+  }
+
+  /** No further folder is removed. */
+  endRemoval(): void {
+    this.#removal.abort();
   }
 
   /** After a close: removes the folders of this and all earlier generations, within the limit. */

@@ -378,7 +378,10 @@ export class JournaledStore implements MemberStore, ServedStore, SnapshotStore, 
     const limit = journal.limitRemoval(timers);
     const late = await this.#stuck.limitEnd(this.#closeJournal(isSettled));
     limit.close();
-    if (late !== undefined) onUnclosed?.(late);
+    if (late === undefined) return;
+    // Another opening may begin as soon as the base is closed.
+    journal.endRemoval();
+    onUnclosed?.(late);
   }
 
   /** Runs the last pass. False where the journal has to stay: the next opening finds it. */

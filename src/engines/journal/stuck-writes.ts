@@ -56,8 +56,8 @@ export class StuckWrites {
     const hasEnded = this.#closeTime.spend((limitMs) => endsWithin(ended, { limitMs, timers }));
     if (await hasEnded) return undefined;
     return new Error(
-      `The files of the journal ${this.#journal} were not all closed within ${closeMs / 1000} s. ` +
-        'Nothing that was acknowledged is lost.',
+      `The files of the journal ${this.#journal} were not all closed within the ${closeMs / 1000} s ` +
+        'that a stop has for them and for commits. Nothing that was acknowledged is lost.',
     );
   }
 

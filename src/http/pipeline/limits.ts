@@ -1,3 +1,4 @@
+import { timerMsMax } from '../../base/async/timers.js';
 import { member, object, whole, type MembersOf, type Shape } from '../../base/shape/shape.js';
 
 interface LimitRow {
@@ -5,9 +6,6 @@ interface LimitRow {
   readonly meaning: string;
   readonly max: number | undefined;
 }
-
-/** The longest delay of a timer. */
-const timerMsMax = 2_147_483_647;
 
 function bound(standard: number, meaning: string): LimitRow {
   return { standard, meaning, max: undefined };

@@ -5,7 +5,7 @@ import { systemClock } from '../../../base/clock.js';
 import type { Config } from '../../config/config-file.js';
 import { CommandFailure } from '../../terminal/failure.js';
 import { sleep } from '../../../base/async/sleep.js';
-import { holdingTimers, systemTimers } from '../../../base/async/timers.js';
+import { holdingTimers, systemTimers, timerMsMax } from '../../../base/async/timers.js';
 import { Heartbeat, missedPulsesMax, pulseEveryMs } from './heartbeat.js';
 import { closeUntakenConnections } from './untaken-connections.js';
 import { isMessage, samePorts, type Ports, type PrimaryMessage } from './messages.js';
@@ -127,7 +127,7 @@ export class WorkerPool {
     // Clients whose connection closes reconnect, and must be refused.
     for (const worker of this.#alive) this.#handOvers.get(worker)?.();
     for (const worker of this.#alive) send(worker, { kind: 'stop' });
-    const timer = setTimeout(() => this.kill(), this.#options.stopMsMax);
+    const timer = setTimeout(() => this.kill(), Math.min(this.#options.stopMsMax, timerMsMax));
     await Promise.allSettled(this.#places);
     clearTimeout(timer);
   }
