@@ -118,7 +118,9 @@ function routingOf<T extends ShardKeyType>(
       if (!Array.isArray(keyed.ranges)) {
         return refused('bad-key', 'a range map has ranges, each with its shard and from where on');
       }
-      if (keyed.ranges[0]?.from !== undefined) {
+      const first: unknown = keyed.ranges[0]?.from;
+      // The empty text says the same.
+      if (first !== undefined && first !== '') {
         return refused('bad-key', 'the first range has no from: it has all keys before the second');
       }
       const ranges: { readonly from: string; readonly shard: string }[] = [];

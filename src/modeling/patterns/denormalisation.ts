@@ -7,7 +7,13 @@ import { sameContent } from '../rows/same-value.js';
 import { retryConflicts, type ContentionOptions } from '../table/contention.js';
 import type { Change } from '../table/change.js';
 import { entitiesOf, type Entities } from '../table/entities.js';
-import { ContentionError, EntityNotFoundError, isAmbiguous } from '../table/errors.js';
+import {
+  ContentionError,
+  EntityNotFoundError,
+  isAmbiguous,
+  RequestError,
+  TableNotFoundError,
+} from '../table/errors.js';
 import type { TableGateway } from '../table/gateway.js';
 import { isTransient } from '../table/transient.js';
 
@@ -64,15 +70,22 @@ export function hasCopies<S extends AnyDefinition, T extends AnyDefinition>(
   return sameContent(codec.shownRow(target), codec.shownRow(copied));
 }
 
+/** Whether the service refuses each entity of the table: for want of rights, or of the table. */
+function concernsTable(error: ModelError): boolean {
+  if (error instanceof TableNotFoundError) return true;
+  return error instanceof RequestError && (error.status === 401 || error.status === 403);
+}
+
 /**
  * The result, or why one entity was refused. Throws errors of the network and of a busy service,
- * which say nothing about the entity, and those of the program.
+ * which say nothing about the entity, those of a whole table, and those of the program.
  */
 export async function unlessRefused<R>(work: () => Promise<R>): Promise<R | ModelError> {
   try {
     return await work();
   } catch (error) {
     if (!(error instanceof ModelError) || isTransient(error) || isAmbiguous(error)) throw error;
+    if (concernsTable(error)) throw error;
     return error;
   }
 }

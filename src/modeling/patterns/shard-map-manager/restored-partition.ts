@@ -11,6 +11,7 @@ import {
   fencesAgain,
   foundClaim,
   isFenceRow,
+  isOwned,
   restoreClaimRow,
 } from '../shard-map/fence.js';
 import { ManagerError } from './manager-errors.js';
@@ -96,16 +97,29 @@ export class RestoredPartition {
       const row = restoreClaimRow(this.partitionKey, { run: id, sent: 0 });
       const { etag } = await table.write({ kind: 'insert', row });
       this.#isInserted = true;
-      return etag ?? '';
+      return await this.#unopened(etag ?? '');
     } catch (error) {
       if (!(error instanceof EntityExistsError)) throw error;
     }
     const found = await foundClaim(table, this.partitionKey);
     if (found === undefined || found.restore === undefined) throw this.#taken();
-    if (found.restore.run === id) return found.etag;
+    if (found.restore.run === id) {
+      // The answer to an earlier insert was lost.
+      this.#isInserted = found.restore.sent === 0;
+      return this.#unopened(found.etag);
+    }
     // The other run may be a later one.
     await look();
     return undefined;
+  }
+
+  /** The ETag of the claim. Withdraws it when a program has opened the partition meanwhile. */
+  async #unopened(etag: string): Promise<string> {
+    if (!(await isOwned(this.#run.table, this.partitionKey))) return etag;
+    await this.#withdraw(etag);
+    // Perhaps a later run has restored the partition: that is told then.
+    await this.#run.look();
+    throw this.#taken();
   }
 
   #claimOver(): Promise<string> {
@@ -150,7 +164,7 @@ export class RestoredPartition {
     await look();
     const isMapClaim = found !== undefined && found.restore === undefined;
     // Whoever deleted the claim may have deleted the rows that were sent under it.
-    if (isMapClaim || (found === undefined && this.#sent > 0)) throw this.#taken();
+    if (isMapClaim || (found === undefined && (await this.#isTaken()))) throw this.#taken();
     if (found?.restore?.run === id) {
       this.#etag = found.etag;
       return found.restore.sent === sent;
@@ -158,6 +172,10 @@ export class RestoredPartition {
     // The claim of a superseded run arrived late. That run looks before it sends rows, and stops.
     this.#etag = await this.#claimOver();
     return false;
+  }
+
+  async #isTaken(): Promise<boolean> {
+    return this.#sent > 0 || (await isOwned(this.#run.table, this.partitionKey));
   }
 
   /** Deletes a claim that arrived late, perhaps after a later run has written the partition. */

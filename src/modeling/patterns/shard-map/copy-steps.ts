@@ -31,10 +31,11 @@ export class CopySteps {
 
   /** As `ShardMap.close`. */
   async close(access: ClosedAccess, options: ShardStepOptions): Promise<MapState> {
-    const { map, phases, partitions, timers } = this.#options;
+    const { map, phases, partitions, timers, requireWhole } = this.#options;
     // A closed partition cannot be given the epoch by which its copy is recognised as a copy.
-    await this.#overMoving('opening', options, async (_state, { table }, partitionKey) => {
+    await this.#overMoving('opening', options, async (_state, { name, table }, partitionKey) => {
       if ((await epochOf(table, partitionKey)) > 0) return 0;
+      await requireWhole([name]);
       return (await partitions.settle(partitionKey)).copied;
     });
     const closed = await map.change('closing', (state) => {
@@ -60,6 +61,7 @@ export class CopySteps {
         // A partition that nobody has opened has at most an abandoned claim.
         if (!(await hasContent(source, partitionKey))) return 0;
         // Opening gives it an epoch, by which its copy is recognised as a copy.
+        await requireWhole([from.name]);
         await partitions.settle(partitionKey);
       }
       return partitions.untilDone(`copying '${partitionKey}'`, async () => {

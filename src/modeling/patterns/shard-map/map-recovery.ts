@@ -117,7 +117,9 @@ export class MapRecovery {
     const change = recoveringRoutings(state.routing, plan, textOf);
     checked(change.routing);
     checked(change.target);
-    await requireWhole(plan.differences.flatMap(({ home, shard }) => [home, shard]));
+    const differing = plan.differences.flatMap(({ home, shard }) => [home, shard]);
+    // What nobody has opened is opened on each shard of the map.
+    await requireWhole([...differing, ...shardsOf(state.routing)]);
     await this.#openUndisputed(state, options);
     await this.#openOutdated(plan);
     await this.#preferKept(plan);
