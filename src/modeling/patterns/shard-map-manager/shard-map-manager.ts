@@ -189,9 +189,9 @@ export class ShardMapManager {
     refuseUsed(maps, name, 'move that first');
     for (const { name: map, table } of maps)
       await this.#release({ map, table, shard: name }, options);
+    // A shard that is added under this name is another one: nothing of the restore may reach it.
+    await this.backups.giveUpRestore(name, options);
     await this.#rows.remove('shard', name);
-    // One that is added under this name is another.
-    await this.#rows.remove('restore', name);
     this.#statuses.forget();
   }
 

@@ -172,9 +172,10 @@ export class MapRecovery {
     shard: string,
     { write = false, ...options }: LocalRebuildOptions = {},
   ): Promise<LocalRebuild> {
-    const { shards, textOf, open, bind, refuseOtherShards } = this.#steps;
+    const { shards, textOf, open, bind, refuseOtherShards, requireWhole } = this.#steps;
     const { routing } = await this.#settled();
     await refuseOtherShards();
+    if (write) await requireWhole([shard]);
     const all = shards();
     const table = tableAmong(all, shard);
     if (write) await bind(shard);
