@@ -102,13 +102,18 @@ function etagFor(type: AnyDefinition, target: object, condition?: WriteCondition
   return etag === 'any' ? '*' : etag;
 }
 
-/** The ETag that is given or that the target was read with, or `'any'`. Throws `ValueError`. */
+/**
+ * The ETag that is given, as it is, or that the target was read with, or `'any'`. Throws
+ * `ValueError` when there is none.
+ */
 export function etagOrAny(
   { type }: AnyDefinition,
   target: object,
-  { ifMatch = storedAsOf(target)?.etag }: WriteCondition = {},
+  { ifMatch }: WriteCondition = {},
 ): string {
-  if (ifMatch !== undefined && ifMatch !== '') return ifMatch;
+  if (ifMatch !== undefined) return ifMatch;
+  const etag = storedAsOf(target)?.etag;
+  if (etag !== undefined && etag !== '') return etag;
   throw new ValueError(
     `${type}: the entity carries no ETag; give ifMatch an ETag, or 'any' to write over whatever is there`,
   );

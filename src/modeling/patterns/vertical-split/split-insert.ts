@@ -71,7 +71,8 @@ export class SplitInsert {
    */
   async end(made: Stored<object>): Promise<void> {
     const { leader } = this.#options;
-    let known: Stored<object> | undefined = made;
+    // An insert whose answer was lost has told no ETag.
+    let known: Stored<object> | undefined = etagOf(made) === '' ? undefined : made;
     await this.#retried(async () => {
       const head = known ?? (await leader.get(made));
       known = undefined;
