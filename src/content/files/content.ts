@@ -461,8 +461,12 @@ class OpenFileContent implements FileContent {
   }
 
   async #end(): Promise<void> {
-    await this.#removal.removeFolders(this.#leaf, sessionFolder(this.#sessions.own));
-    await this.#sessions.end(this.#waiting);
+    try {
+      await this.#removal.removeFolders(this.#leaf, sessionFolder(this.#sessions.own));
+    } finally {
+      // Otherwise the session would look alive for as long as the process, and nothing be swept.
+      await this.#sessions.end(this.#waiting);
+    }
   }
 
   async #leave(): Promise<void> {

@@ -184,6 +184,19 @@ describe('a disk that fails', () => {
     }
   });
 
+  it('ends a session whose empty folder it could not remove', async (t) => {
+    const faults: Faults = { at: 0, code: 'EIO', done: 0, only: 'removeFolder' };
+    const { content, count, openBeside, dispose } = await temporaryContent({
+      wrap: failing(faults),
+    });
+    t.after(dispose);
+    await putWaiting(content, sample(20));
+    faults.at = faults.done + 1;
+    await assert.rejects(content.close(), { code: 'EIO' });
+    await sweep(await openBeside(), naming());
+    assert.equal(await count(), 0);
+  });
+
   it('stores no extent whose last sync has failed', async (t) => {
     const faults: Faults = { at: 0, code: 'EIO', done: 0, only: 'sync' };
     const { content, count, dispose } = await temporaryContent({ wrap: failing(faults) });
