@@ -41,18 +41,29 @@ export async function isTooFarBehind(
 /**
  * Copies what dirty rows name until a round is small, and yields to other work of the process
  * between rounds. False when commits write faster than that: more than `dirtyRowsMax` rows are left
- * then, or as many after `roundsMax` rounds as before.
+ * then, or as many after `roundsMax` rounds as before. `onRound` is called after each full round.
  */
 export async function catchUpClosely(
   tools: OperationTools,
   held: HeldOperation<OperationRow>,
-  { range, source, target }: { range: number; source: GuardedStore; target: Target },
+  {
+    range,
+    source,
+    target,
+    onRound,
+  }: {
+    readonly range: number;
+    readonly source: GuardedStore;
+    readonly target: Target;
+    readonly onRound?: () => Promise<void>;
+  },
 ): Promise<boolean> {
   const { pageEntriesMax: entriesMax } = tools;
   const small = Math.min(smallRound, entriesMax);
   for (let rounds = 1; rounds <= roundsMax; rounds += 1) {
     await held.renew();
     if ((await catchUp(source, target, { range, entriesMax })) < small) return true;
+    await onRound?.();
     await tools.giveWay?.();
     if (rounds % roundsEach === 0 && (await isTooFarBehind(tools, source, range))) return false;
   }

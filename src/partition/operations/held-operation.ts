@@ -127,6 +127,18 @@ export class HeldOperation<Row extends OperationRow> {
     await this.advance(row);
   }
 
+  /**
+   * Reads the row again after a commit of `advance` whose outcome is unknown. False when another
+   * process has the operation, or it is over.
+   */
+  async reread(isOfKind: (row: OperationRow) => row is Row): Promise<boolean> {
+    const found = await this.#tools.catalogue.operation(this.row.id);
+    if (found === undefined || !isOfKind(found.row)) return false;
+    if (found.row.token !== this.row.token) return false;
+    this.#held = { row: found.row, version: found.version };
+    return true;
+  }
+
   takenOver(): TakenOverError {
     return new TakenOverError(this.row.id);
   }

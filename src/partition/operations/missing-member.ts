@@ -76,7 +76,7 @@ async function sourceWaits(
   tools: OperationTools,
   { range, source, step }: MoveRow,
 ): Promise<boolean> {
-  // After the switch, calls wait for the target. Nobody waits for a repair.
+  // From the switch on the source serves nobody. A `discard` makes no call wait.
   if (step !== 'cancel' && !stepsBeforeSwitch.has(step)) return false;
   const store = tools.members.named(source);
   const { timers } = tools;

@@ -1,16 +1,17 @@
-import type { Bytes } from '../../base/bytes.js';
 import { unreachable } from '../../base/invariant.js';
 import { GuardError, StoreClosedError } from '../../kv/errors.js';
 import type { SizedKey } from '../../kv/sized-keys.js';
 import type { KeyRange } from '../../kv/store.js';
 import { dirtyRows, guardKey, progressKey } from '../keys.js';
 import { isMember } from '../membership.js';
+import { answered } from '../reach.js';
 import { dataOf } from '../range-map.js';
 import {
   type GuardRow,
   type GuardState,
   type MoveRow,
   type MoveStep,
+  type OperationRow,
   type RangeRow,
   type Versioned,
 } from '../rows.js';
@@ -25,6 +26,14 @@ import {
   writeGuard,
   type HeldOperation,
 } from './held-operation.js';
+import {
+  claimTarget,
+  clearTarget,
+  emptyTarget,
+  removeGuard,
+  type HeldMove,
+} from './move-target.js';
+import { PauseTimes } from './pause-times.js';
 import { assertRoom, NoRoomError } from './room.js';
 import { catchUpClosely, dirtyRowsMaxOf, isTooFarBehind, pagesEach } from './catching-up.js';
 import {
@@ -66,6 +75,7 @@ export class Mover {
   readonly #tools: OperationTools;
   readonly #held: HeldOperation<MoveRow>;
   readonly #range: RangeRow;
+  readonly #pauses: PauseTimes;
   /** The stores whose guards have the token of this process. */
   readonly #taken = new Set<string>();
   /** Keys in which source and target differed when this process compared them during commits. */
@@ -78,21 +88,19 @@ export class Mover {
   #hasFloor = false;
   /** Why this process has cancelled the move. */
   #giveUp: Error | undefined;
-  /** When this process paused writes and reads, if it has, in monotonic milliseconds. */
-  #writesPausedMs: number | undefined;
-  #readsPausedMs: number | undefined;
 
   constructor(tools: OperationTools, held: HeldOperation<MoveRow>, range: RangeRow) {
     this.#tools = tools;
     this.#held = held;
     this.#range = range;
+    this.#pauses = new PauseTimes(tools);
   }
 
   async run(): Promise<MoveEnd> {
     await this.#held.guarded(this.#takeSource());
     for (let { step } = this.#held.row; ;) {
       this.#tools.onStep?.(step);
-      this.#notePauses(step);
+      this.#pauses.begin(step);
       const next = await this.#tried(step);
       if (this.#giveUp !== undefined && next === undefined) throw this.#giveUp;
       if (next === undefined) return step === 'cancel' ? 'cancelled' : 'done';
@@ -102,20 +110,6 @@ export class Mover {
       if (!isNoted) await this.#held.advance({ ...this.#held.row, step: next });
       step = next;
     }
-  }
-
-  /** Writes pause from `fence` on, reads from `close` on. */
-  #notePauses(step: MoveStep): void {
-    const nowMs = this.#tools.clock.monotonicMs();
-    if (step === 'fence') this.#writesPausedMs = nowMs;
-    if (step === 'close') this.#readsPausedMs = nowMs;
-    if (step === 'close' || step === 'activate' || step === 'fence') return;
-    const { counters } = this.#tools;
-    if (this.#writesPausedMs !== undefined)
-      counters?.notePause('write', nowMs - this.#writesPausedMs);
-    if (this.#readsPausedMs !== undefined) counters?.notePause('read', nowMs - this.#readsPausedMs);
-    this.#writesPausedMs = undefined;
-    this.#readsPausedMs = undefined;
   }
 
   /**
@@ -142,7 +136,8 @@ export class Mover {
     const isSame = await isMember(members, name, timers);
     if (!isSame) throw new StoreLocationMismatchError(this.#held.row.id, name);
     const guard = await takeGuard(this.#tools, this.#held, { store: name, range: this.#range.id });
-    // A late process may have taken the guard of a later operation. Then this write fails.
+    // The operation may have ended meanwhile: the guard then shows an older one, so that it could
+    // be taken. This write fails then, before anything is done under the guard.
     if (guard !== undefined) await this.#held.advance(this.#held.row);
     this.#taken.add(name);
   }
@@ -171,22 +166,30 @@ export class Mover {
 
   /**
    * Makes the source serve until the failed step is tried again, so that no call waits for a faulty
-   * target. Throws the failure, or returns `cancel` when too many writes came meanwhile.
+   * target. Throws the failure. Returns `cancel` when too many writes came meanwhile, and
+   * `activate` when the range was switched although the answer said nothing of it.
    */
   async #afterFailure(failure: unknown): Promise<MoveStep> {
     try {
-      // Refused when the switch has happened. Otherwise it never will: it demands the former row.
+      // Fails when the switch was applied after all. Otherwise a switch that is still under way is
+      // refused, because it demands the former row.
       await this.#held.advance(this.#held.row);
       const { row, version } = await this.#held.guarded(this.#endPause());
       if (row.state === 'logging') {
         const source = this.#guardedStore(this.#held.row.source, { version });
         if (await this.#held.guarded(isTooFarBehind(this.#tools, source, this.#range.id))) {
           this.#giveUp = this.#tooSlow(failure);
+          // The target may be silent.
+          this.#taken.delete(this.#held.row.target);
           return 'cancel';
         }
       }
     } catch (error) {
-      if (error instanceof TakenOverError) throw error;
+      if (error instanceof TakenOverError) {
+        // The answer of the switch was lost: the row has what this process has written.
+        if (await this.#held.reread(isMove)) return this.#held.row.step;
+        throw error;
+      }
       // The source or the catalogue is away too. The next process that takes over ends the pause.
     }
     throw failure;
@@ -223,25 +226,18 @@ export class Mover {
   }
 
   async #prepare(): Promise<MoveStep> {
-    const { target } = this.#held.row;
-    const store = this.#tools.members.named(target);
-    if ((await readGuard(store, this.#range.id)) === undefined) {
-      const change = { before: 'absent', row: this.#guardRow('incoming') } as const;
-      const written = await writeGuard(store, this.#range.id, change);
-      if (written === undefined) throw this.#held.takenOver();
-      // This write fails for a late process, which must not delete what may be served by now. A
-      // process that takes over after this check finds the guard and takes it.
-      await this.#held.advance(this.#held.row);
-    }
-    const guarded = await this.#target();
-    await guarded.store.ingest({
-      entries: [],
-      deletes: [progressKey(this.#range.id)],
-      floor: 0,
-      guard: guarded.guard,
-    });
-    await this.#deleteAll(guarded, dataOf(this.#range));
+    if ((await this.#claimTarget()) === 'serves') return 'cancel';
+    await clearTarget(this.#move, await this.#target());
     return 'log';
+  }
+
+  /** As `claimTarget`. When the target serves the range too, the operation ends without it. */
+  async #claimTarget(): Promise<'incoming' | 'serves'> {
+    const claimed = await claimTarget(this.#move);
+    if (claimed === 'serves') {
+      this.#giveUp = new ServedTwiceError(this.#range.id, this.#held.row.target);
+    }
+    return claimed;
   }
 
   async #log(): Promise<MoveStep> {
@@ -267,7 +263,8 @@ export class Mover {
 
   /** False when commits write faster than the target catches up. */
   async #catchUpClosely(source: GuardedStore, target: GuardedStore): Promise<boolean> {
-    const part = { range: this.#range.id, source, target };
+    const onRound = () => assertRoom(this.#tools.members, this.#held.row.target);
+    const part = { range: this.#range.id, source, target, onRound };
     if (await catchUpClosely(this.#tools, this.#held, part)) return true;
     this.#giveUp = this.#tooSlow();
     return false;
@@ -298,20 +295,26 @@ export class Mover {
     // All that the steps until the target serves would have to read while calls wait.
     const [logging, target, rows] = await Promise.all([
       this.#sourceGuard(['logging']),
-      this.#target(),
+      this.#answeringTarget(),
       switchRows(this.#tools, this.#held),
     ]);
     const fenced = await this.#change(logging, 'fenced');
     const source = this.#guardedStore(this.#held.row.source, fenced);
     const { clock, pauseMillisMax, pageEntriesMax: entriesMax } = this.#tools;
-    const isTooLong = () => clock.monotonicMs() - beganMs > pauseMillisMax;
+    let pages = 0;
+    const isTooLong = () => {
+      pages += 1;
+      return clock.monotonicMs() - beganMs > pauseMillisMax;
+    };
     const part = { range: this.#range.id, entriesMax, isTooLong };
-    if (!(await copyLastDirtyRows(source, target, part))) {
+    const copied = copyLastDirtyRows(source, target, part);
+    if (!(await this.#ofTarget(copied, { progress: () => pages }))) {
       await this.#change(fenced, 'logging');
       return 'catch up';
     }
     this.#fenced = { fenced, rows };
-    const { length } = await keysStillDiffering(source, target, suspects);
+    const differing = keysStillDiffering(source, target, suspects);
+    const { length } = await this.#ofTarget(differing, { isLong: true });
     if (length === 0) return 'close';
     this.#giveUp = new MoveMismatchError(this.#held.row.id, length);
     return 'cancel';
@@ -323,7 +326,7 @@ export class Mover {
     if (this.#fenced === undefined) return 'catch up';
     const { fenced, rows } = this.#fenced;
     // The target answers just before the switch: after that, only it can serve.
-    const both = [this.#change(fenced, 'moved'), this.#target()] as const;
+    const both = [this.#change(fenced, 'moved'), this.#answeringTarget()] as const;
     await Promise.allSettled(both);
     const [guard, target] = await Promise.all(both);
     // Both at once. A process that takes over after the switch cannot know whether the floor was
@@ -378,7 +381,7 @@ export class Mover {
     await this.#sourceGuard(['moved']);
     await this.#deleteAll(guarded, dataOf(this.#range));
     await deleteAll(guarded, dirtyRows(this.#range.id));
-    await this.#removeGuard(guarded);
+    await removeGuard(this.#held, guarded);
   }
 
   /** Whether the store is lost: its data are never read again, so they need no deletion. */
@@ -412,33 +415,17 @@ export class Mover {
     const { target } = this.#held.row;
     if (await this.#isLost(target)) return;
     await this.#take(target);
-    const store = this.#tools.members.named(target);
-    const incoming = await readGuard(store, this.#range.id);
-    if (incoming === undefined) return;
-    assertOwn(incoming, this.#held);
-    const guarded = this.#guardedStore(target, incoming);
-    await this.#deleteAll(guarded, dataOf(this.#range));
-    await this.#removeGuard(guarded, [progressKey(this.#range.id)]);
+    await emptyTarget(this.#move);
   }
 
   /** Deletes what the target has of a range that the source serves. */
   async #discard(): Promise<undefined> {
-    const { target } = this.#held.row;
     await this.#sourceGuard(['serving']);
-    const store = this.#tools.members.named(target);
-    const left = await readGuard(store, this.#range.id);
-    if (left !== undefined && left.row.state !== 'incoming') {
-      assertOwn(left, this.#held);
-      if (left.row.state !== 'moved') {
-        this.#giveUp = new ServedTwiceError(this.#range.id, target);
-        await this.#finish();
-        return undefined;
-      }
-      await changeGuard(store, this.#range, this.#held, { before: left, state: 'incoming' });
+    if ((await this.#claimTarget()) === 'incoming') {
+      await clearTarget(this.#move, await this.#target());
+      await deleteAll(await this.#target(), dirtyRows(this.#range.id));
+      await this.#emptyTarget();
     }
-    await this.#prepare();
-    await deleteAll(await this.#target(), dirtyRows(this.#range.id));
-    await this.#emptyTarget();
     await this.#finish();
     return undefined;
   }
@@ -451,10 +438,8 @@ export class Mover {
     return releaseRange(this.#tools, this.#held, this.#range.id);
   }
 
-  async #removeGuard({ store, guard }: GuardedStore, more: readonly Bytes[] = []): Promise<void> {
-    const checks = [{ key: guard.key, version: guard.version }];
-    const result = await store.fence({ checks, puts: [], deletes: [guard.key, ...more] });
-    if (!result.ok) throw this.#held.takenOver();
+  get #move(): HeldMove {
+    return { tools: this.#tools, held: this.#held, range: this.#range };
   }
 
   #guardRow(state: GuardState): GuardRow {
@@ -475,6 +460,22 @@ export class Mover {
     return this.#guardedStore(target, guard);
   }
 
+  #answeringTarget(): Promise<GuardedStore> {
+    return this.#ofTarget(this.#target());
+  }
+
+  /**
+   * Awaits the target while calls wait: when it is silent, the source must serve again. What the
+   * target applies later does no harm, because the next attempt takes its guard anew first.
+   */
+  #ofTarget<Answer>(
+    answer: Promise<Answer>,
+    how: { readonly isLong?: boolean; readonly progress?: () => number } = {},
+  ): Promise<Answer> {
+    const asked = { store: this.#held.row.target, timers: this.#tools.timers };
+    return answered(answer, { ...asked, ...how });
+  }
+
   #guardedStore(name: string, { version }: Pick<Versioned<GuardRow>, 'version'>): GuardedStore {
     const store = this.#tools.members.named(name);
     return { name, store, guard: { key: guardKey(this.#range.id), version } };
@@ -490,4 +491,8 @@ export class Mover {
     const store = this.#tools.members.named(this.#held.row.source);
     return changeGuard(store, this.#range, this.#held, { before, state });
   }
+}
+
+function isMove(row: OperationRow): row is MoveRow {
+  return row.kind === 'move';
 }

@@ -215,7 +215,8 @@ export class Operations {
    * Undoes a backup, a restore, or a move before its switch. False for a split or a merge, for a
    * move that has switched, and for an operation that is finished. When the target of a move is
    * away, its source serves as before, and the operation stays until a process that takes it over
-   * has emptied the target.
+   * has emptied the target. A target that serves the range as well is left as it is: `verify` tells
+   * of it.
    */
   async cancel(operation: number): Promise<boolean> {
     const held = await this.#take(operation, (row) => {

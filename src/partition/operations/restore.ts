@@ -1,7 +1,8 @@
+import type { MemberStore } from '../../kv/member-store.js';
 import type { Entry } from '../../kv/store.js';
 import { guardKey } from '../keys.js';
 import { dataOf } from '../range-map.js';
-import type { RangeRow, RestoreRow } from '../rows.js';
+import type { GuardRow, RangeRow, RestoreRow, Versioned } from '../rows.js';
 import {
   changeGuard,
   heldRange,
@@ -33,8 +34,8 @@ export async function restore(
   held: Held,
   { pages, floor }: RestoreSource,
 ): Promise<void> {
-  const { range, guarded } = await closed(tools, held);
-  const { store, guard } = guarded;
+  const { range, store, incoming } = await closed(tools, held);
+  const { guard } = guardedStore(range, store, incoming);
   let isWhole = false;
   try {
     for await (const entries of pages) {
@@ -45,7 +46,12 @@ export async function restore(
     }
     isWhole = true;
   } finally {
-    if (!isWhole) await emptied(held, { range, guarded });
+    if (!isWhole) {
+      // A page whose outcome is unknown is not applied after this.
+      const state = 'incoming';
+      const alone = await changeGuard(store, range, held, { before: incoming, state });
+      await emptied(held, { range, guarded: guardedStore(range, store, alone) });
+    }
     await serveAgain(tools, held, range);
   }
 }
@@ -58,9 +64,7 @@ export async function undoRestore(tools: OperationTools, held: Held): Promise<Mo
   await held.advance(held.row);
   // In another state nothing was restored yet, and the range may have other entries.
   if (guard?.row.state === 'incoming') {
-    const key = guardKey(range.id);
-    const guarded = { name: range.store, store, guard: { key, version: guard.version } };
-    await emptied(held, { range, guarded });
+    await emptied(held, { range, guarded: guardedStore(range, store, guard) });
   }
   await serveAgain(tools, held, range);
   return 'cancelled';
@@ -68,11 +72,23 @@ export async function undoRestore(tools: OperationTools, held: Held): Promise<Mo
 
 interface Closed {
   readonly range: RangeRow;
-  readonly guarded: GuardedStore;
+  readonly store: MemberStore;
+  readonly incoming: Versioned<GuardRow>;
+}
+
+function guardedStore(
+  { id, store: name }: RangeRow,
+  store: MemberStore,
+  { version }: Versioned<GuardRow>,
+): GuardedStore {
+  return { name, store, guard: { key: guardKey(id), version } };
 }
 
 /** Deletes what was restored. */
-function emptied(held: Held, { range, guarded }: Closed): Promise<void> {
+function emptied(
+  held: Held,
+  { range, guarded }: { readonly range: RangeRow; readonly guarded: GuardedStore },
+): Promise<void> {
   return held.guarded(deleteAll(guarded, dataOf(range), (keys) => held.afterDeletion(keys)));
 }
 
@@ -95,9 +111,7 @@ async function closed(tools: OperationTools, held: Held): Promise<Closed> {
     throw new RangeNotEmptyError(range.id);
   }
   const incoming = await changeGuard(store, range, held, { before: guard, state: 'incoming' });
-  const key = guardKey(range.id);
-  const guarded = { name: range.store, store, guard: { key, version: incoming.version } };
-  return { range, guarded };
+  return { range, store, incoming };
 }
 
 async function serveAgain(tools: OperationTools, held: Held, range: RangeRow): Promise<void> {

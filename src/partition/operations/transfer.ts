@@ -137,7 +137,7 @@ async function copyNamedKeys(
   for (const { value } of dirty) {
     for (const { key, valueBytes } of decodeDirtyKeys(value)) {
       const name = nameOfBytes(key);
-      // Which of the rows was the last one is not known.
+      // Several rows may name a key, and their order does not tell which commit was the last one.
       const most = Math.max(valueBytes, keys.get(name)?.valueBytes ?? 0);
       keys.set(name, { key, valueBytes: most });
     }

@@ -1,0 +1,103 @@
+import type { Bytes } from '../../base/bytes.js';
+import { guardKey, progressKey } from '../keys.js';
+import { dataOf } from '../range-map.js';
+import type { MoveRow, RangeRow } from '../rows.js';
+import {
+  assertOwn,
+  changeGuard,
+  readGuard,
+  writeGuard,
+  type HeldOperation,
+} from './held-operation.js';
+import { TakenOverError, type OperationTools } from './tools.js';
+import { deleteAll, type GuardedStore } from './transfer.js';
+
+/** A move in the process that carries it out. */
+export interface HeldMove {
+  readonly tools: OperationTools;
+  readonly held: HeldOperation<MoveRow>;
+  readonly range: RangeRow;
+}
+
+/**
+ * Makes the guard of the target `incoming`. `serves`: the target serves the range as well, so it
+ * may have writes that were acknowledged. Nothing was changed then.
+ */
+export async function claimTarget(move: HeldMove): Promise<'incoming' | 'serves'> {
+  const { tools, held, range } = move;
+  const store = tools.members.named(held.row.target);
+  const left = await readGuard(store, range.id);
+  if (left === undefined) {
+    await writeFirstGuard(move);
+    return 'incoming';
+  }
+  assertOwn(left, held);
+  const { state } = left.row;
+  if (state === 'incoming') return 'incoming';
+  if (state !== 'moved') return 'serves';
+  await changeGuard(store, range, held, { before: left, state: 'incoming' });
+  return 'incoming';
+}
+
+async function writeFirstGuard({ tools, held, range }: HeldMove): Promise<void> {
+  const name = held.row.target;
+  const store = tools.members.named(name);
+  const { id: operation, token } = held.row;
+  const row = { state: 'incoming', epoch: range.epoch, operation, token } as const;
+  const written = await writeGuard(store, range.id, { before: 'absent', row });
+  if (written === undefined) throw held.takenOver();
+  try {
+    // Stops a process that was replaced between its read and its write of the guard: the target may
+    // serve by now, so it must not be emptied. Who replaces this process later takes the guard.
+    await held.advance(held.row);
+  } catch (error) {
+    // The operation may be over, and then nobody else would delete this guard.
+    if (error instanceof TakenOverError) {
+      const guard = { key: guardKey(range.id), version: written.version };
+      await removeGuard(held, { name, store, guard });
+    }
+    throw error;
+  }
+}
+
+/** Deletes what the target has of the range. `guarded`: the target, whose guard is `incoming`. */
+export async function clearTarget({ held, range }: HeldMove, guarded: GuardedStore): Promise<void> {
+  await guarded.store.ingest({
+    entries: [],
+    deletes: [progressKey(range.id)],
+    floor: 0,
+    guard: guarded.guard,
+  });
+  await deleteAll(guarded, dataOf(range), (keys) => held.afterDeletion(keys));
+}
+
+/**
+ * Deletes what the move has brought to the target, and its guard there, which this process must
+ * have taken. Leaves a target that serves the range as well, since it may have writes that were
+ * acknowledged.
+ */
+export async function emptyTarget({ tools, held, range }: HeldMove): Promise<void> {
+  const name = held.row.target;
+  const store = tools.members.named(name);
+  const before = await readGuard(store, range.id);
+  if (before === undefined) return;
+  assertOwn(before, held);
+  const { state } = before.row;
+  if (state !== 'incoming' && state !== 'moved') return;
+  // What a failed step had under way at a slow target is not applied after this.
+  const { version } = await changeGuard(store, range, held, { before, state });
+  const guarded = { name, store, guard: { key: guardKey(range.id), version } };
+  await deleteAll(guarded, dataOf(range), (keys) => held.afterDeletion(keys));
+  await removeGuard(held, guarded, [progressKey(range.id)]);
+}
+
+/** Deletes the guard of a range, and more. Throws `TakenOverError` when the guard has changed. */
+export async function removeGuard(
+  held: HeldMove['held'],
+  { store, guard }: GuardedStore,
+  more: readonly Bytes[] = [],
+): Promise<void> {
+  const checks = [{ key: guard.key, version: guard.version }];
+  const result = await store.fence({ checks, puts: [], deletes: [guard.key, ...more] });
+  if (!result.ok) throw held.takenOver();
+}

@@ -1,0 +1,205 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { systemTimers } from '../../src/base/async/timers.js';
+import { equalBytes } from '../../src/base/bytes.js';
+import { manualClock } from '../../src/base/clock.js';
+import { systemRandomness } from '../../src/base/randomness.js';
+import { openMemoryStore } from '../../src/engines/memory/store.js';
+import { CommitUnknownError, GuardError } from '../../src/kv/errors.js';
+import { partitionPrefix } from '../../src/kv/partition-prefix.js';
+import type { Entry } from '../../src/kv/store.js';
+import { appendString, prefixRange } from '../../src/kv/tuple.js';
+import { Catalogue, versioned } from '../../src/partition/catalogue.js';
+import { guardKey, storeKeys } from '../../src/partition/keys.js';
+import { Members } from '../../src/partition/members.js';
+import { NoRoomError } from '../../src/partition/operations/room.js';
+import { ServedTwiceError, TakenOverError } from '../../src/partition/operations/tools.js';
+import { decodeGuardRow, type MoveStep } from '../../src/partition/rows.js';
+import { openPartitionedStore } from '../../src/partition/store.js';
+import { verify } from '../../src/partition/verify.js';
+import { hurried } from '../support/manual-timers.js';
+import { admitted, membersOf, operationsOver } from './composed-stores.js';
+
+const prefix = partitionPrefix('tables', 'account', 1, 'p');
+const keys = Array.from({ length: 250 }, (_, index) => appendString(prefix, String(1_000 + index)));
+const data = { start: Buffer.alloc(0), end: storeKeys.start };
+const whole = { limit: 10_000, bytesMax: 1 << 30 } as const;
+const puts = keys.map((key) => ({ key, value: Buffer.from('value') }));
+// A step that waits for a silent store never ends.
+const hangs = { timeout: 60_000 };
+
+/** A key space of one range, which is at the first of two stores. */
+async function world() {
+  const clock = manualClock();
+  const source = await openMemoryStore({ clock });
+  const target = await openMemoryStore({ clock });
+  const members = await admitted(membersOf([source, target]));
+  const options = { members, clock, timers: systemTimers, randomness: systemRandomness };
+  const store = await openPartitionedStore(options);
+  await store.commit({ checks: [], puts, deletes: [] });
+  const catalogue = new Catalogue(members.home);
+  const [{ id: range } = { id: 0 }] = (await catalogue.map()).ranges;
+  const operations = operationsOver(members, clock);
+  const begun = async (kind: 'beginMove' | 'beginDiscard' = 'beginMove'): Promise<number> => {
+    const result = await operations[kind](range, 's1');
+    assert.ok(result.ok);
+    return result.operation;
+  };
+  const held = async (): Promise<number[]> => {
+    const pages = [source, target].map((each) => each.range(data, whole));
+    return (await Promise.all(pages)).map(({ entries }) => entries.length);
+  };
+  const stateOfSource = async () =>
+    versioned(await source.get(guardKey(range)), decodeGuardRow)?.row.state;
+  const found = () => verify({ catalogue, members, clock, timers: systemTimers });
+  const at = { source, target, members, store, catalogue, operations, range, clock };
+  return { ...at, begun, held, stateOfSource, found };
+}
+
+void describe('a target that serves the range as well', () => {
+  for (const kind of ['beginMove', 'beginDiscard'] as const) {
+    void it(`keeps its writes when a ${kind} is carried out or cancelled`, async () => {
+      for (const end of ['carried out', 'cancelled'] as const) {
+        const { source, target, range, begun, held, operations, catalogue, found } = await world();
+        const guard = await source.get(guardKey(range));
+        const twice = { key: guardKey(range), value: guard?.value ?? Buffer.alloc(0) };
+        await target.commit({ checks: [], puts: [...puts.slice(0, 7), twice], deletes: [] });
+        const operation = await begun(kind);
+        if (end === 'cancelled') assert.equal(await operations.cancel(operation), true);
+        else await assert.rejects(operations.carryOut(operation), ServedTwiceError);
+        assert.deepEqual(await held(), [keys.length, 7]);
+        assert.deepEqual(await catalogue.operations(), []);
+        assert.ok((await found()).length > 0);
+      }
+    });
+  }
+});
+
+void describe('a target that is silent while calls wait', () => {
+  const silent = () => new Promise<never>(() => undefined);
+  for (const [step, method] of [
+    ['fence', 'get'],
+    ['fence', 'ingest'],
+    ['close', 'get'],
+  ] as const) {
+    void it(`in its ${method} at '${step}' lets the source serve`, hangs, async (t) => {
+      const each = await world();
+      const { members, source, target, clock, store, begun, stateOfSource } = each;
+      const operation = await begun();
+      const fence = source.fence.bind(source);
+      const onStep = (reached: MoveStep) => {
+        if (reached !== step) return;
+        t.mock.method(target, method, silent);
+        if (method !== 'ingest') return;
+        // There is something to be copied when writes wait.
+        t.mock.method(source, 'fence', async (...given: Parameters<typeof fence>) => {
+          t.mock.method(source, 'fence', fence);
+          await store.commit({ checks: [], puts: puts.slice(0, 1), deletes: [] });
+          return fence(...given);
+        });
+      };
+      const carried = hurried(t.signal, (timers) =>
+        operationsOver(members, clock, { timers, onStep }).carryOut(operation),
+      );
+      await assert.rejects(carried, /'s1' has been silent/);
+      assert.equal(await stateOfSource(), 'logging');
+    });
+  }
+});
+
+void describe('a move', () => {
+  void it('is cancelled when the disk of its target gets full while it catches up', async () => {
+    const { source, target, members, clock, store, begun, held, catalogue } = await world();
+    const operation = await begun();
+    const dies = (step: MoveStep) => assert.notEqual(step, 'copy', 'died');
+    await assert.rejects(
+      operationsOver(members, clock, { onStep: dies }).carryOut(operation),
+      /died/,
+    );
+    for (const put of puts) await store.commit({ checks: [], puts: [put], deletes: [] });
+    let isFull = false;
+    const stores = new Map([
+      ['s0', source],
+      ['s1', target],
+    ]);
+    const hasRoom = (name: string) => Promise.resolve(name === 's0' || !isFull);
+    const onStep = (step: MoveStep) => (isFull ||= step === 'catch up');
+    const mover = operationsOver(new Members('s0', stores, { hasRoom }), clock, { onStep });
+    await assert.rejects(mover.carryOut(operation), NoRoomError);
+    assert.deepEqual(await held(), [keys.length, 0]);
+    assert.deepEqual(await catalogue.operations(), []);
+  });
+
+  void it('goes on when the answer of its switch is lost', async (t) => {
+    const { source, begun, held, operations, catalogue } = await world();
+    const operation = await begun();
+    const commit = source.commit.bind(source);
+    let isLost = false;
+    t.mock.method(source, 'commit', async (...given: Parameters<typeof commit>) => {
+      const result = await commit(...given);
+      const isSwitch = given[0].puts.some(({ value }) => String(value).includes('activate'));
+      if (isSwitch && !isLost) {
+        isLost = true;
+        throw new CommitUnknownError('the answer is lost');
+      }
+      return result;
+    });
+    assert.equal(await operations.carryOut(operation), 'done');
+    assert.ok(isLost);
+    assert.deepEqual(await held(), [0, keys.length]);
+    assert.deepEqual(await catalogue.operations(), []);
+  });
+
+  void it('that was cancelled meanwhile leaves no guard that it writes late', async (t) => {
+    const { members, target, clock, range, begun, operations, found } = await world();
+    const operation = await begun();
+    const fence = target.fence.bind(target);
+    let isCancelled = false;
+    t.mock.method(target, 'fence', async (...given: Parameters<typeof fence>) => {
+      if (!isCancelled) {
+        isCancelled = true;
+        assert.equal(await operations.cancel(operation), true);
+      }
+      return fence(...given);
+    });
+    await assert.rejects(operationsOver(members, clock).carryOut(operation), TakenOverError);
+    assert.ok(isCancelled);
+    assert.equal(await target.get(guardKey(range)), undefined);
+    assert.deepEqual(await found(), []);
+  });
+});
+
+void it('a restore that fails leaves nothing of a page that its store applies late', async (t) => {
+  const { source, store, range, operations, found } = await world();
+  const { entries } = await store.range(prefixRange(prefix), whole);
+  await store.commit({ checks: [], puts: [], deletes: keys });
+  const ingest = source.ingest.bind(source);
+  const fence = source.fence.bind(source);
+  let late: (() => Promise<unknown>) | undefined;
+  t.mock.method(source, 'ingest', (...given: Parameters<typeof ingest>) => {
+    if (given[0].entries.length === 0) return ingest(...given);
+    late = () => ingest(...given);
+    throw new CommitUnknownError('the answer is lost');
+  });
+  // What was under way at a fence is applied before it, unless its guard has changed.
+  t.mock.method(source, 'fence', async (...given: Parameters<typeof fence>) => {
+    const isToServe = given[0].puts.some(
+      ({ key, value }) => equalBytes(key, guardKey(range)) && String(value).includes('serving'),
+    );
+    if (isToServe) await late?.().catch(assertGuard);
+    return fence(...given);
+  });
+  const begun = await operations.beginRestore(range);
+  assert.ok(begun.ok);
+  async function* pages(): AsyncGenerator<readonly Entry[]> {
+    yield entries;
+  }
+  await assert.rejects(operations.restore(begun.operation, { pages: pages(), floor: 0 }));
+  assert.notEqual(late, undefined);
+  assert.equal((await store.range(prefixRange(prefix), whole)).entries.length, 0);
+  assert.deepEqual(await found(), []);
+});
+
+function assertGuard(error: unknown): void {
+  assert.ok(error instanceof GuardError, String(error));
+}
