@@ -11,6 +11,7 @@ import {
   type ManagedMap,
   type ShardMapManager,
 } from '../../src/modeling/patterns/shard-map-manager/index.js';
+import { crashEverywhere, type Doomed } from './support/crash-points.js';
 import {
   filledShards,
   Order,
@@ -100,6 +101,24 @@ describe('the connection of a key', () => {
 });
 
 describe('a shard that is attached', () => {
+  it('comes back by another call wherever the first one was killed', async () => {
+    const attach = async ({ shards }: Damaged, doomed: Doomed): Promise<unknown> => {
+      const manager = shards.manager((port) => doomed.wrap(port));
+      const map = await manager.open('orders', orderSchema);
+      return manager.attach('south', [map], { keep: 'map', write: true });
+    };
+    await crashEverywhere<Damaged>({
+      prepare: bothRestored,
+      run: attach,
+      recover: attach,
+      check: async ({ manager, map }) => {
+        assert.deepEqual(await disputed(map), ['north 7', 'north 60', 'north 99']);
+        assert.equal((await manager.describe('south'))?.status, 'online');
+        assert.equal((await map.entities(Order).get({ customer: 500, id: 1 }))?.amount, 5);
+      },
+    });
+  });
+
   it('is compared as this manager has it, and not as the maps of another one', async () => {
     const { shards, map } = await filledShards();
     const manager = shards.manager();

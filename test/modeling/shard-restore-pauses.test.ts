@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import type { RowWrite } from '../../src/modeling/index.js';
 import type {
   Operation,
   RestoreProgress,
@@ -14,6 +15,7 @@ import {
   emptyNow,
   halfRestored,
   lostAndRestoredInPart,
+  restoredInPart,
   restoreRow,
   type Emptied,
 } from './support/emptied-shard.js';
@@ -56,6 +58,13 @@ function requireOrders({ shards }: Emptied, keys: readonly string[]): void {
   );
 }
 
+/** Whether a request closes a partition. */
+function closes(method: string, given: readonly unknown[]): boolean {
+  if (method !== 'transact') return false;
+  const [writes] = given as readonly [readonly RowWrite[]];
+  return writes.some((each) => each.kind === 'delete' && each.key.rowKey === '!shard:owner');
+}
+
 const superseded = /resumed or given up|was changed|is online|is not registered|has rows/;
 
 /** Of a restore that another program has taken over: it ends, or is over with all others. */
@@ -74,6 +83,30 @@ describe('a restore that is paused, while another program', () => {
         const { store, names } = world;
         const restored = [...(store.files.get(`${names[0]}orders.jsonl`) ?? [])].length;
         assert.equal(restored, world.shards.rows('south', 'orders').all.length + 1);
+      },
+    });
+  });
+
+  it('resumes it after it was resumed before, leaves partitions open and no claim', async () => {
+    await pausedEverywhere<Emptied>({
+      prepare: async () => {
+        const world = await emptied(150);
+        await restoredInPart(world, world.names[0]);
+        return world;
+      },
+      run: ({ store, manager, names }, wrap) =>
+        manager(wrap).backups.restore(store, names[0], { resume: true }),
+      meanwhile: restoredAndUsed,
+      failure: endsSuperseded,
+      check: async (world, isPaused) => {
+        if (!isPaused) return;
+        assert.deepEqual(await amounts(world), [undefined, 9]);
+        const { owners } = await world.shards.content();
+        const open = ['000100', '000500'].map((customer) => owners.get(customer));
+        assert.deepEqual(open, [['south'], ['south']]);
+        const south = world.shards.rows('south', 'orders').all;
+        const claims = south.filter(({ rowKey }) => rowKey === '!shard:claim');
+        assert.deepEqual(claims, []);
       },
     });
   });
@@ -232,6 +265,40 @@ describe('a shard into which a restore has not ended', () => {
     assert.equal((await unguarded.cleanUp()).rows, 2);
     assert.equal((await operations.run(id)).status, 'completed');
     assert.deepEqual(await amounts(world), [1, 5]);
+  });
+
+  it('lets writers of a partition that was closed for it try again, and read', async () => {
+    const world = await emptied();
+    const { shards, store, manager, names } = world;
+    await manager().backups.restore(store, names[0]);
+    await attach(world);
+    const west = restoreRow('west');
+    const { operations, unguarded } = await manager().open('orders', orderSchema);
+    const { id } = await operations.begin(moveShard('south', 'west'), { title: 'away' });
+    await unguarded.backfill();
+    const closing = manager((port) =>
+      wrappedMethods(port, async (method, send, given) => {
+        const result = await send();
+        const isClosed = shards.control.get(west) === undefined && closes(method, given);
+        if (isClosed) shards.control.apply([{ kind: 'insert', row: west }]);
+        return result;
+      }),
+    );
+    const mover = await closing.open('orders', orderSchema);
+    const alone = { concurrency: 1 };
+    await assert.rejects(mover.unguarded.cutOver(alone), halfRestored);
+    assert.deepEqual(await amounts(world), [1, 5]);
+    const orders = (await manager().open('orders', orderSchema)).entities(Order);
+    const one = { customer: 100, id: 1 };
+    const change = () => orders.update(one, (order) => ({ ...order, amount: 7 }));
+    await assert.rejects(change, {
+      name: 'PartitionClosedError',
+      message: /'000100' is not handed over before a restore has ended; try again then: .*'west'/,
+    });
+    shards.control.apply([{ kind: 'delete', key: west, etag: '*' }]);
+    await change();
+    assert.equal((await operations.run(id)).status, 'completed');
+    assert.deepEqual(await amounts(world), [7, 5]);
   });
 
   it('is restored until its signal aborts, and from there when it is resumed', async () => {

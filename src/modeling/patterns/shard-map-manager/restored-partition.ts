@@ -49,8 +49,6 @@ export class RestoredPartition {
   readonly #fences: Row[] = [];
   #etag: string | undefined;
   #sent = 0;
-  /** Whether there was no claim before. */
-  #isInserted = false;
   #before: Promise<unknown> = Promise.resolve();
 
   constructor(run: RestoringRun, partitionKey: string) {
@@ -66,6 +64,16 @@ export class RestoredPartition {
   }
 
   async #write(rows: readonly Row[], isLast: boolean): Promise<void> {
+    try {
+      await this.#writeClaimed(rows, isLast);
+    } catch (error) {
+      // It may have been written after a later run has ended, which deletes no claim any more.
+      if (this.#sent === 0) await this.#withdraw();
+      throw error;
+    }
+  }
+
+  async #writeClaimed(rows: readonly Row[], isLast: boolean): Promise<void> {
     this.#etag ??= await this.#passing(() => this.#claim());
     this.#fences.push(...rows.filter(isFenceRow));
     const upserts = rows
@@ -85,7 +93,6 @@ export class RestoredPartition {
 
   /** The ETag of the claim of this run. */
   async #claim(): Promise<string> {
-    await this.#run.look();
     const first = this.#run.isResumed ? undefined : await this.#claimFirst();
     return first ?? this.#claimOver();
   }
@@ -93,10 +100,10 @@ export class RestoredPartition {
   /** Undefined when another run of a restore has a claim that is to be replaced. */
   async #claimFirst(): Promise<string | undefined> {
     const { table, id, look } = this.#run;
+    await look();
     try {
       const row = restoreClaimRow(this.partitionKey, { run: id, sent: 0 });
       const { etag } = await table.write({ kind: 'insert', row });
-      this.#isInserted = true;
       return await this.#unopened(etag ?? '');
     } catch (error) {
       if (!(error instanceof EntityExistsError)) throw error;
@@ -105,7 +112,6 @@ export class RestoredPartition {
     if (found === undefined || found.restore === undefined) throw this.#taken();
     if (found.restore.run === id) {
       // The answer to an earlier insert was lost.
-      this.#isInserted = found.restore.sent === 0;
       return this.#unopened(found.etag);
     }
     // The other run may be a later one.
@@ -113,18 +119,17 @@ export class RestoredPartition {
     return undefined;
   }
 
-  /** The ETag of the claim. Withdraws it when a program has opened the partition meanwhile. */
+  /** The ETag of the claim. Throws when a program has opened the partition meanwhile. */
   async #unopened(etag: string): Promise<string> {
     if (!(await isOwned(this.#run.table, this.partitionKey))) return etag;
-    await this.#withdraw(etag);
     // Perhaps a later run has restored the partition: that is told then.
     await this.#run.look();
     throw this.#taken();
   }
 
   #claimOver(): Promise<string> {
-    const { table, id: run, retries } = this.#run;
-    return claimOver(table, this.partitionKey, { run, sent: this.#sent }, retries);
+    const { table, id: run, retries, look } = this.#run;
+    return claimOver(table, this.partitionKey, { run, sent: this.#sent }, { ...retries, look });
   }
 
   /** One transaction under the claim, until it is known to be applied. */
@@ -142,12 +147,7 @@ export class RestoredPartition {
     const { partitionKey } = this;
     const sent = this.#sent + 1;
     const etag = this.#etag ?? '';
-    try {
-      await look();
-    } catch (error) {
-      if (this.#isInserted && this.#sent === 0) await this.#withdraw(etag);
-      throw error;
-    }
+    await look();
     try {
       const claim: RowWrite = isLast
         ? { kind: 'delete', key: claimKey(partitionKey), etag }
@@ -178,10 +178,17 @@ export class RestoredPartition {
     return this.#sent > 0 || (await isOwned(this.#run.table, this.partitionKey));
   }
 
-  /** Deletes a claim that arrived late, perhaps after a later run has written the partition. */
-  async #withdraw(etag: string): Promise<void> {
-    const key = claimKey(this.partitionKey);
-    await this.#run.table.write({ kind: 'delete', key, etag }).catch(() => undefined);
+  /** Deletes the claim of this run, unless rows were sent under it. */
+  async #withdraw(): Promise<void> {
+    const { table, id } = this.#run;
+    try {
+      const found = await foundClaim(table, this.partitionKey);
+      if (found?.restore?.run !== id || found.restore.sent > 0) return;
+      const key = claimKey(this.partitionKey);
+      await table.write({ kind: 'delete', key, etag: found.etag });
+    } catch {
+      // What is told is why the restore ended. A claim that stays keeps nobody from the partition.
+    }
   }
 
   async #areThere(writes: readonly RowWrite[]): Promise<boolean> {

@@ -73,6 +73,8 @@ export async function attachShard(
   const plans: { readonly map: string; readonly plan: RecoveryPlan }[] = [];
   for (const map of maps) {
     const { recovery } = compared(map).unguarded;
+    // A killed call may have left its recovery under way.
+    if (write) await recovery.endBegun();
     if (write && unbound.includes(map.name)) await recovery.rebuildLocal(shard, { write });
     const plan = await recovery.plan(keep, { only: shard });
     plans.push({ map: map.name, plan });

@@ -400,14 +400,14 @@ export class ShardMapManager {
 
   /**
    * Brings a detached shard back: compares it with all maps, and writes nothing yet; with `write`
-   * it makes the tables that the shard lacks, ends the differences, keeping what `keep` says,
-   * brings its reference data up to date, and lets programs use it again. Differences of other
-   * shards alone stay as they are. `maps` are all that there are, opened. Throws `ManagerError`
-   * when one is missing, or the shard is not registered; with `write` also while a restore into the
-   * shard has not ended, for tables that know nothing of a map that leads to them, unless they are
-   * to be `taken` as they are, empty ones too, and for a shard that somebody has changed meanwhile,
-   * such as by `detach` or `restore`, which stays as it is then. Throws `ShardTakenError` when the
-   * account is that of another shard. Two point reads and a range read of the control table, one
+   * it makes the tables that the shard lacks, ends the recovery of a killed call and the
+   * differences, keeping what `keep` says, brings its reference data up to date, and lets programs
+   * use it again. Differences of other shards alone stay as they are. `maps` are all that there
+   * are, opened. Throws `ManagerError` when one is missing, or the shard is not registered; with
+   * `write` also while a restore into the shard has not ended, for tables that know nothing of a
+   * map that leads to them, unless they are to be `taken` as they are, empty ones too, and for a
+   * shard that somebody has changed meanwhile, such as by `detach` or `restore`, which stays as it
+   * is then. Throws `ShardTakenError` when the account is that of another shard. Two point reads and a range read of the control table, one
    * point read for each table, two for each map, and the requests of `recovery.plan`; with `write`
    * those of `recover`, `rebuildLocal` and `addShard`.
    */

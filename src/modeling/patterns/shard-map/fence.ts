@@ -121,24 +121,33 @@ export async function foundClaim(
 
 /**
  * Claims a partition for a restore, over another claim, also where it is open: its rows are those
- * of an earlier run. Returns the ETag of the claim. A point read and a transaction.
+ * of an earlier run. Returns the ETag of the claim. `look` throws when the run is superseded. It is
+ * called after what the claim requires was read. So a claim that arrives after a later run has
+ * claimed the partition, or opened it again, is refused; one is not that found neither claim nor
+ * owner, and arrives after the later run has ended. Two point reads, a look and a transaction.
  */
 export function claimOver(
   table: TableGateway,
   partitionKey: string,
   claim: RestoreClaim,
-  options: ContentionOptions,
+  { look, ...options }: ContentionOptions & { readonly look: () => Promise<void> },
 ): Promise<string> {
-  const write: RowWrite = {
-    kind: 'upsert-replace',
-    row: restoreClaimRow(partitionKey, claim),
-  };
+  const row = restoreClaimRow(partitionKey, claim);
   return retryConflicts(`claiming '${partitionKey}' in ${table.table}`, options, async () => {
-    const owner = { partitionKey, rowKey: names.owner };
-    const closing: readonly RowWrite[] = (await isOwned(table, partitionKey))
-      ? [{ kind: 'delete', key: owner, etag: '*' }]
-      : [];
-    const [result] = await table.transact([write, ...closing]);
+    const owner = await table.get({ partitionKey, rowKey: names.owner }, [ownTypeProperty]);
+    const found = await foundClaim(table, partitionKey);
+    await look();
+    const { run, sent } = found?.restore ?? {};
+    const isOwn = run === claim.run && sent === claim.sent;
+    // The answer to an earlier attempt was lost.
+    if (found !== undefined && isOwn && owner === undefined) return found.etag;
+    const claimed: RowWrite =
+      found === undefined ? { kind: 'insert', row } : { kind: 'replace', row, etag: found.etag };
+    const closing: readonly RowWrite[] =
+      owner !== undefined && isFenceRow(owner)
+        ? [{ kind: 'delete', key: { partitionKey, rowKey: names.owner }, etag: owner.etag }]
+        : [];
+    const [result] = await table.transact([claimed, ...closing]);
     return result?.etag ?? '';
   });
 }

@@ -137,6 +137,19 @@ export class MapRecovery {
   }
 
   /**
+   * Ends a recovery that has changed the map and was killed: hands the rest of its partitions over.
+   * Also another change that no operation has begun, from where it hands over on. Does nothing else.
+   * A point read, and the requests of `cutOver` and `finish`.
+   */
+  async endBegun(options: ShardStepOptions = {}): Promise<void> {
+    const state = await this.#steps.map.fresh();
+    if (state.phase === 'settled' || state.operation !== undefined) return;
+    if (state.phase !== 'handing-over' && state.phase !== 'handed-over') return;
+    await this.#steps.cutOver(options);
+    await this.#steps.finish();
+  }
+
+  /**
    * Ends one difference of a plan, keeping the side that is said, as `recover` does. Two point
    * reads of each shard besides. Throws `StaleMapError`, before anything is written, when the
    * partition does not differ in that way any more, or while the map changes; and as `recover` when

@@ -2,10 +2,12 @@ import type { Clock } from '../../../base/clock.js';
 import { backOff } from '../../../base/async/back-off.js';
 import { backOffs } from '../../table/back-offs.js';
 import type { Randomness } from '../../../base/randomness.js';
+import { messageOf } from '../../../base/thrown.js';
 import { sleep } from '../../../base/async/sleep.js';
 import type { Timers } from '../../../base/async/timers.js';
 import { ModelError } from '../../rows/model-error.js';
 import { isConflictOrLost, retryConflicts } from '../../table/contention.js';
+import { RequestError } from '../../table/errors.js';
 import {
   keyOfWrite,
   type RowWrite,
@@ -49,6 +51,11 @@ export interface PartitionsOptions {
   readonly clock: Clock;
   readonly timers: Timers;
   readonly randomness: Randomness;
+}
+
+interface SettleOptions {
+  readonly closes?: boolean;
+  readonly whole?: RequireWhole;
 }
 
 /** The result of bringing a partition to its shard. */
@@ -129,7 +136,8 @@ export class Partitions implements RoutedPartitions {
       }
       const isWaiting =
         result === 'contended' || (await this.#isAtWork(route, partitionKey, watch));
-      if (!isWaiting) await this.settle(partitionKey);
+      const whole: RequireWhole = (shards) => this.#wholeForWrite(shards, partitionKey);
+      if (!isWaiting) await this.settle(partitionKey, { whole });
       else await this.#pause(failures++);
     }
   }
@@ -180,9 +188,13 @@ export class Partitions implements RoutedPartitions {
 
   /**
    * Brings a partition to its shard by the map, and opens it there. Any number of programs at once,
-   * killed or not, do this once. `closes`: the former shard is closed in any case.
+   * killed or not, do this once. `closes`: the former shard is closed in any case. `whole`: as
+   * `requireWhole`, which is called when it is absent.
    */
-  settle(partitionKey: string, closes = false): Promise<Settled> {
+  settle(
+    partitionKey: string,
+    { closes = false, whole = this.#options.requireWhole }: SettleOptions = {},
+  ): Promise<Settled> {
     const { map } = this.#options;
     const watch = new ClaimWatch(this.#options);
     let isOvertaken = false;
@@ -208,7 +220,7 @@ export class Partitions implements RoutedPartitions {
       }
       const before = this.shard(route.before, partitionKey);
       if (claim === undefined && !closes) return { isOpened: false, copied: 0 };
-      await this.#whole(route, claim);
+      await requireBoth(whole, route, claim);
       if (claim === undefined) {
         if (isOfOperation(state)) await this.#refuseRestored(home, before, partitionKey);
         await closePartition(before, partitionKey, this.#options);
@@ -219,7 +231,7 @@ export class Partitions implements RoutedPartitions {
       const isCopied = isDecidedBefore(route, own, other);
       const copied = isCopied ? await copyPartition(before, claim) : 0;
       // Once more: what was read may be a part of a backup, whose restore began meanwhile.
-      await this.#whole(route, claim);
+      await requireBoth(whole, route, claim);
       await claim.open(Math.max(own, other) + 1);
       return { isOpened: true, copied };
     };
@@ -233,13 +245,23 @@ export class Partitions implements RoutedPartitions {
     });
   }
 
-  /** As `requireWhole`, of both shards of a handover; leaves no claim when it throws. */
-  async #whole({ home, before }: Route, claim: Claim | undefined): Promise<void> {
+  /**
+   * As `requireWhole`, for a write, which was not applied. Its program is told to try again, and not
+   * how a restore ends.
+   */
+  async #wholeForWrite(
+    shards: readonly (string | undefined)[],
+    partitionKey: string,
+  ): Promise<void> {
     try {
-      await this.#options.requireWhole([home, before]);
+      await this.#options.requireWhole(shards);
     } catch (error) {
-      await claim?.release();
-      throw error;
+      if (error instanceof RequestError) throw error;
+      throw new PartitionClosedError(
+        `'${partitionKey}' is not handed over before a restore has ended; try again then: ` +
+          messageOf(error),
+        { cause: error },
+      );
     }
   }
 
@@ -327,6 +349,20 @@ class ClaimWatch {
       this.#sinceMs = nowMs;
     }
     return nowMs - this.#sinceMs < this.#options.takeOverMs;
+  }
+}
+
+/** Asks about both shards of a handover; leaves no claim when it throws. */
+async function requireBoth(
+  whole: RequireWhole,
+  { home, before }: Route,
+  claim: Claim | undefined,
+): Promise<void> {
+  try {
+    await whole([home, before]);
+  } catch (error) {
+    await claim?.release();
+    throw error;
   }
 }
 

@@ -370,7 +370,7 @@ export class ShardMap {
       work: async (shard, partitionKey) => {
         const { before } = this.#partitions.route(state, partitionKey);
         if (before !== shard.name) return undefined;
-        return (await this.#partitions.settle(partitionKey, true)).copied;
+        return (await this.#partitions.settle(partitionKey, { closes: true })).copied;
       },
     });
   }
