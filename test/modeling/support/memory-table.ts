@@ -20,12 +20,14 @@ import { satisfies } from '../../../src/modeling/table/filter-match.js';
 import { pageLimitOf, pageRowsMax } from '../../../src/modeling/table/gateway.js';
 import { whereKeys } from '../../../src/modeling/table/row-selection.js';
 
+/** Writes of all tables: a row that was read in one has no ETag of a row in another. */
+let writesOfAll = 0;
+
 /** The rows of a table in memory, which several gateways share as several processes would. */
 export class MemoryRows {
   readonly #rows = new Map<string, StoredRow>();
   #sorted: readonly StoredRow[] | undefined;
   readonly #nowMicros: () => number;
-  #writes = 0;
   #ticks = 0n;
 
   /** The time of writes is the system's when it is not given. */
@@ -43,7 +45,6 @@ export class MemoryRows {
   copy(): MemoryRows {
     const copy = new MemoryRows(this.#nowMicros);
     for (const [name, row] of this.#rows) copy.#rows.set(name, row);
-    copy.#writes = this.#writes;
     copy.#ticks = this.#ticks;
     return copy;
   }
@@ -70,8 +71,8 @@ export class MemoryRows {
       this.#rows.delete(name);
       return { etag: undefined };
     }
-    this.#writes += 1;
-    const etag = `W/"${this.#writes}"`;
+    writesOfAll += 1;
+    const etag = `W/"${writesOfAll}"`;
     const isMerge = write.kind === 'merge' || write.kind === 'upsert-merge';
     const before: RowProperties = isMerge ? (this.#rows.get(name)?.properties ?? {}) : {};
     const { partitionKey, rowKey, properties } = write.row;
