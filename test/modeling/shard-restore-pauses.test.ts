@@ -232,6 +232,44 @@ describe('an operation that is paused, while a shard is lost and restored in par
   }
 });
 
+describe('an operation that is paused, while the account of a shard is emptied', () => {
+  for (const mode of ['online', 'read-only'] as const) {
+    it(`says so, and goes on when that is restored, with all rows (${mode})`, async () => {
+      let id = '';
+      await pausedEverywhere<Emptied>({
+        prepare: async () => {
+          const world = await emptied();
+          await world.manager().backups.restore(world.store, world.names[0]);
+          await attach(world);
+          const { operations } = await world.manager().open('orders', orderSchema);
+          ({ id } = await operations.begin(moveShard('south', 'west'), { title: 'away', mode }));
+          return world;
+        },
+        run: async ({ manager }, wrap) =>
+          (await manager(wrap).open('orders', orderSchema)).operations.run(id),
+        meanwhile: async (world) => emptyNow(world),
+        failure: (error) =>
+          assert.match(
+            String(error),
+            /orders of the shard 'south' knows nothing of .* any more: .* run the operation again/,
+          ),
+        check: async (world, isPaused) => {
+          const { store, manager, names } = world;
+          if (isPaused) {
+            await manager().detach('south');
+            emptyNow(world);
+            await manager().backups.restore(store, names[0]);
+          }
+          const { operations } = await manager().open('orders', orderSchema);
+          assert.equal((await operations.run(id)).status, 'completed');
+          if (isPaused) await attach(world);
+          assert.deepEqual(await amounts(world), [1, 5]);
+        },
+      });
+    });
+  }
+});
+
 describe('a shard into which a restore has not ended', () => {
   it('keeps what has moved to it on its former shard', async () => {
     const world = await emptied();
@@ -293,7 +331,7 @@ describe('a shard into which a restore has not ended', () => {
     const change = () => orders.update(one, (order) => ({ ...order, amount: 7 }));
     await assert.rejects(change, {
       name: 'PartitionClosedError',
-      message: /'000100' is not handed over before a restore has ended; try again then: .*'west'/,
+      message: /'000100' is not handed over while .* waits for a restore; try again then: .*'west'/,
     });
     shards.control.apply([{ kind: 'delete', key: west, etag: '*' }]);
     await change();

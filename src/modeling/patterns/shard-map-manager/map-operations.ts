@@ -8,6 +8,7 @@ import { isoOfTicks, ticksOfMicros } from '../../rows/ticks.js';
 import { allRows } from '../../table/all-rows.js';
 import type { TableGateway } from '../../table/gateway.js';
 import { ownTypeProperty } from '../shard-map/fence.js';
+import { requireBound } from '../shard-map/shard-binding.js';
 import type { MapState } from '../shard-map/map-state.js';
 import type { ShardReport, WalkOptions } from '../shard-map/partition-walk.js';
 import type { RoutingChange } from '../shard-map/routing-changes.js';
@@ -130,7 +131,8 @@ export class MapOperations {
    * cancelled meanwhile is taken back. With `mode` closed, an operation whose copies differ stops
    * with `OperationError`. One whose partitions leave or reach a shard into which a restore has
    * begun meanwhile stops before its next step, with `ManagerError`: the shard has a part of its
-   * rows, or gets those of the backup over newer ones.
+   * rows, or gets those of the backup over newer ones. One of which such a shard was emptied stops
+   * with `ModelError`, before its next step or the handover of the next partition.
    */
   run(id: string, options: RunOptions = {}): Promise<Operation> {
     return this.#followed(this.#run(id, options));
@@ -266,7 +268,7 @@ export class MapOperations {
           if (state.phase === 'copying') await this.#move(mode, step);
           else if (state.phase === 'handing-back') return await this.#cancel(id);
           else await step('handing-over', (walk) => map.cutOver(walk));
-          if ((await map.state()).phase === 'handed-over') await map.finish();
+          await this.#finish();
           continue;
         }
         if (isFinished(state, id)) {
@@ -286,6 +288,15 @@ export class MapOperations {
     }
   }
 
+  /** What is not there any more was not handed over: then the map stays as it is. */
+  async #finish(): Promise<void> {
+    const { map } = this.#options;
+    const state = await map.state();
+    if (state.phase !== 'handed-over') return;
+    await this.#requireWhole(state);
+    await map.finish();
+  }
+
   async #move(mode: OperationMode, step: StepRunner): Promise<void> {
     const { map } = this.#options;
     if (mode !== 'online') await step('closing', (walk) => map.close(mode, walk));
@@ -293,6 +304,8 @@ export class MapOperations {
     if (mode !== 'online') {
       const report = await step('verifying', (walk) => map.verify(walk));
       if ('rows' in report && report.rows > 0) {
+        // Where a shard was lost meanwhile, that is told.
+        await this.#requireWhole(await map.state());
         throw new OperationError(`${report.rows} rows differ although nobody may write them`);
       }
     }
@@ -322,12 +335,19 @@ export class MapOperations {
     });
   }
 
-  /** Throws `ManagerError` while a restore into a shard that partitions leave or reach goes on. */
+  /**
+   * Throws `ManagerError` while a restore into a shard that partitions leave or reach goes on, and
+   * `ModelError` when the account of one was emptied.
+   */
   async #requireWhole(state: MapState): Promise<void> {
     if (state.phase === 'settled') return;
+    const { name, rows, tableOf } = this.#options;
     const { routing, target } = state;
     const shards = [...losingShards(routing, target), ...losingShards(target, routing)];
-    await refuseAnyRestoring(this.#options.rows, shards);
+    await refuseAnyRestoring(rows, shards);
+    for (const shard of new Set(shards)) {
+      await requireBound(tableOf(shard), { shard, title: `the map '${name}'` });
+    }
   }
 
   /** As `#requireWhole`, unless all partitions are where they were and stay there. */

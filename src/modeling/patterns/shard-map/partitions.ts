@@ -35,6 +35,7 @@ import {
 import { copyPartition } from './partition-copy.js';
 import { PartitionHomes } from './partition-homes.js';
 import { PartitionClosedError, UnknownShardError } from './shard-errors.js';
+import { requireBound } from './shard-binding.js';
 import type { RequireWhole } from './shard-map-options.js';
 import type { RoutedPartitions } from './sharded-table.js';
 import type { StoredMap } from './stored-map.js';
@@ -54,8 +55,10 @@ export interface PartitionsOptions {
 }
 
 interface SettleOptions {
+  /** Whether the former shard is closed in any case. */
   readonly closes?: boolean;
-  readonly whole?: RequireWhole;
+  /** Whether a write waits for it, whose program is not told how a restore ends. */
+  readonly isForWrite?: boolean;
 }
 
 /** The result of bringing a partition to its shard. */
@@ -69,6 +72,11 @@ export interface Settled {
 /** An attempt is based on a map or an owner that counts no more: start again. */
 class OutdatedAttemptError extends ModelError {
   override readonly name = 'OutdatedAttemptError';
+}
+
+/** A handover waits until a shard has all of its rows; `cause` says which. */
+class NotWholeError extends ModelError {
+  override readonly name = 'NotWholeError';
 }
 
 /** The partitions of a map: finds them, and brings them to their shards. */
@@ -136,8 +144,7 @@ export class Partitions implements RoutedPartitions {
       }
       const isWaiting =
         result === 'contended' || (await this.#isAtWork(route, partitionKey, watch));
-      const whole: RequireWhole = (shards) => this.#wholeForWrite(shards, partitionKey);
-      if (!isWaiting) await this.settle(partitionKey, { whole });
+      if (!isWaiting) await this.settle(partitionKey, { isForWrite: true });
       else await this.#pause(failures++);
     }
   }
@@ -188,12 +195,11 @@ export class Partitions implements RoutedPartitions {
 
   /**
    * Brings a partition to its shard by the map, and opens it there. Any number of programs at once,
-   * killed or not, do this once. `closes`: the former shard is closed in any case. `whole`: as
-   * `requireWhole`, which is called when it is absent.
+   * killed or not, do this once.
    */
   settle(
     partitionKey: string,
-    { closes = false, whole = this.#options.requireWhole }: SettleOptions = {},
+    { closes = false, isForWrite = false }: SettleOptions = {},
   ): Promise<Settled> {
     const { map } = this.#options;
     const watch = new ClaimWatch(this.#options);
@@ -220,7 +226,8 @@ export class Partitions implements RoutedPartitions {
       }
       const before = this.shard(route.before, partitionKey);
       if (claim === undefined && !closes) return { isOpened: false, copied: 0 };
-      await requireBoth(whole, route, claim);
+      const requireBoth = (): Promise<void> => this.#requireBoth(state, route, claim);
+      await requireBoth();
       if (claim === undefined) {
         if (isOfOperation(state)) await this.#refuseRestored(home, before, partitionKey);
         await closePartition(before, partitionKey, this.#options);
@@ -231,7 +238,7 @@ export class Partitions implements RoutedPartitions {
       const isCopied = isDecidedBefore(route, own, other);
       const copied = isCopied ? await copyPartition(before, claim) : 0;
       // Once more: what was read may be a part of a backup, whose restore began meanwhile.
-      await requireBoth(whole, route, claim);
+      await requireBoth();
       await claim.open(Math.max(own, other) + 1);
       return { isOpened: true, copied };
     };
@@ -240,28 +247,37 @@ export class Partitions implements RoutedPartitions {
         return await attempt();
       } catch (error) {
         isOvertaken = isClaimLost(error);
-        throw error;
+        if (!(error instanceof NotWholeError)) throw error;
+        if (!isForWrite) throw error.cause;
+        throw new PartitionClosedError(
+          `'${partitionKey}' is not handed over while ${map.title} waits for a restore; try again ` +
+            `then: ${error.message}`,
+          { cause: error.cause },
+        );
       }
     });
   }
 
   /**
-   * As `requireWhole`, for a write, which was not applied. Its program is told to try again, and not
-   * how a restore ends.
+   * Throws where the rows of a handover are not all there: as `requireWhole`, of both shards, and as
+   * `requireBound`, of the former one. Leaves no claim then.
    */
-  async #wholeForWrite(
-    shards: readonly (string | undefined)[],
-    partitionKey: string,
+  async #requireBoth(
+    state: MapState,
+    { home, before }: Route,
+    claim: Claim | undefined,
   ): Promise<void> {
+    const { map, requireWhole } = this.#options;
     try {
-      await this.#options.requireWhole(shards);
+      if (isOfOperation(state) && before !== undefined) {
+        await requireBound(this.shard(before), { shard: before, title: map.title });
+      }
+      await requireWhole([home, before]);
     } catch (error) {
-      if (error instanceof RequestError) throw error;
-      throw new PartitionClosedError(
-        `'${partitionKey}' is not handed over before a restore has ended; try again then: ` +
-          messageOf(error),
-        { cause: error },
-      );
+      await claim?.release();
+      throw error instanceof RequestError
+        ? error
+        : new NotWholeError(messageOf(error), { cause: error });
     }
   }
 
@@ -349,20 +365,6 @@ class ClaimWatch {
       this.#sinceMs = nowMs;
     }
     return nowMs - this.#sinceMs < this.#options.takeOverMs;
-  }
-}
-
-/** Asks about both shards of a handover; leaves no claim when it throws. */
-async function requireBoth(
-  whole: RequireWhole,
-  { home, before }: Route,
-  claim: Claim | undefined,
-): Promise<void> {
-  try {
-    await whole([home, before]);
-  } catch (error) {
-    await claim?.release();
-    throw error;
   }
 }
 

@@ -1,5 +1,6 @@
 import { reservedPartitionKeys } from '../../definition/reserved-keys.js';
 import { storedText, textIn } from '../../rows/row-parts.js';
+import { ModelError } from '../../rows/model-error.js';
 import type { Row } from '../../rows/row.js';
 import { unlessPresent, writeIfPresent } from '../../table/conditional-write.js';
 import type { TableGateway } from '../../table/gateway.js';
@@ -92,6 +93,22 @@ export async function bindShard(table: TableGateway, owner: ShardOwner): Promise
     return bindShard(table, owner);
   }
   requireOwner(table, found, owner);
+}
+
+/**
+ * Throws `ModelError` for a shard whose table is that of no map any more, though an operation moves
+ * partitions from there: what it does not have would count as deleted. One point read.
+ */
+export async function requireBound(
+  table: TableGateway,
+  { shard, title }: { readonly shard: string; readonly title: string },
+): Promise<void> {
+  if ((await ownerOfShard(table)) !== undefined) return;
+  throw new ModelError(
+    `the table ${table.table} of the shard '${shard}' knows nothing of ${title} any more: its ` +
+      'account was emptied, or is another one; give the right account, or detach the shard and ' +
+      'restore it, and run the operation again',
+  );
 }
 
 async function refuseForeignRow(table: TableGateway): Promise<void> {
