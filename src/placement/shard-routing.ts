@@ -36,9 +36,9 @@ export interface HashRouting {
 }
 
 /** The texts from `from` on and before `before`; without `before` to the last text. */
-export interface TextRange {
-  readonly from: string;
-  readonly before?: string;
+export interface TextRange<K extends string = string> {
+  readonly from: K;
+  readonly before?: K;
 }
 
 export const slotsDefault = 1024;
@@ -80,7 +80,7 @@ export function routingFault(routing: ShardRouting): string | undefined {
     return 'a shard has no name';
   }
   // Programs without types may give the values of keys.
-  const other = textsOf(routing).find((text) => typeof text !== 'string');
+  const other = textsOfRouting(routing).find((text) => typeof text !== 'string');
   if (other !== undefined) {
     return `${typeof other} ${String(other)} is no text: give that of the key, such as by textOf`;
   }
@@ -97,7 +97,7 @@ export function routingFault(routing: ShardRouting): string | undefined {
 }
 
 /** The texts that a routing names. */
-function textsOf(routing: ShardRouting): readonly string[] {
+export function textsOfRouting(routing: ShardRouting): readonly string[] {
   switch (routing.kind) {
     case 'list':
       return [...routing.shards.keys()];

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { shardOfText } from './shard-routing.js';
 import {
+  isShardKeyText,
   shardKeyText,
   shardKeyTypes,
   typedRouting,
@@ -48,6 +49,27 @@ function check<T extends ShardKeyType>(type: T, keys: readonly ShardKeyValues[T]
 describe('keys of a map', () => {
   it('keep their order as texts, so that ranges of every type cut where they say', () => {
     for (const type of shardKeyTypes) check(type, ordered[type]);
+  });
+
+  it('are told from other texts, which no key has', () => {
+    const { text, ...typed } = ordered;
+    assert.ok(text.every((each) => isShardKeyText('text', each)));
+    for (const type of shardKeyTypes) {
+      for (const value of ordered[type]) assert.ok(isShardKeyText(type, textOf(type, value)), type);
+    }
+    const others: { readonly [T in keyof typeof typed]: readonly string[] } = {
+      int: ['', '250', '0000000250x', '4294967296', '-000000001'],
+      bigint: ['', '250', '18446744073709551616', '0x000000000000000001'],
+      timeSpan: ['', '250', '18446744073709551616'],
+      guid: ['', '250', guid('FFFFFFFF'), `{${guid('00000000')}}`],
+      binary: ['0', 'FF', '0g'],
+      dateTime: ['', '2024-05-31', '3155378976000000000'],
+      dateTimeOffset: ['', '2024-05-31T00:00:00Z', '9999999999999999999'],
+    };
+    for (const type of shardKeyTypes) {
+      if (type === 'text') continue;
+      for (const each of others[type]) assert.ok(!isShardKeyText(type, each), `${type} '${each}'`);
+    }
   });
 
   it('are listed by value', () => {

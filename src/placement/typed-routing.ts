@@ -10,7 +10,12 @@ import {
   type ShardRouting,
 } from './shard-routing.js';
 import { refused, type Refusal } from './systems/refusal.js';
-import { sqlShardText, type SqlShardKey, type SqlShardText } from './systems/sql.js';
+import {
+  isSqlShardText,
+  sqlShardText,
+  type SqlShardKey,
+  type SqlShardText,
+} from './systems/sql.js';
 
 /** The values of the keys that a map can have, by the name of their type. */
 export interface ShardKeyValues {
@@ -65,6 +70,11 @@ export function shardKeyText<T extends ShardKeyType>(
   if (type === 'text') return Object.freeze({ kind: 'text', text: String(value) });
   // The compiler does not see that the value is of the type that is named beside it.
   return sqlShardText({ type, value } as SqlShardKey);
+}
+
+/** Whether a text is that of a key of this type: `shardKeyText` of some key is the same. */
+export function isShardKeyText(type: ShardKeyType, text: string): boolean {
+  return type === 'text' || isSqlShardText(type, text);
 }
 
 /** Where keys of one type go. */

@@ -11,6 +11,7 @@ import {
   type ManagedMap,
   type Operation,
   type OperationMode,
+  type ShardKeyText,
   type ShardMapManager,
 } from '../../src/modeling/patterns/shard-map-manager/index.js';
 import {
@@ -42,7 +43,10 @@ const modes: readonly OperationMode[] = ['online', 'offline', 'read-only'];
 const isOpen = ({ status }: Operation): boolean => status !== 'completed' && status !== 'cancelled';
 const open = (manager: ShardMapManager) => manager.open('orders', orderSchema);
 
-function drawnChange({ random }: BadNetwork, map: ManagedMap<'int'>): RoutingChange {
+function drawnChange(
+  { random }: BadNetwork,
+  map: ManagedMap<'int'>,
+): RoutingChange<ShardKeyText<'int'>> {
   const range = {
     from: map.textOf(random.between(1, 90)),
     before: map.textOf(random.between(91, 600)),

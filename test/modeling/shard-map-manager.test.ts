@@ -26,6 +26,7 @@ import {
   ShardClosedError,
   shardMapManagerOf,
   type Operation,
+  type ShardKeyText,
   type ShardPlace,
 } from '../../src/modeling/patterns/shard-map-manager/index.js';
 import { regionalRouting } from '../../src/placement/index.js';
@@ -269,7 +270,7 @@ describe('the shards of a manager', () => {
 });
 
 describe('an operation on a map', () => {
-  const split = (map: { textOf: (key: number) => string }) =>
+  const split = (map: { textOf: (key: number) => ShardKeyText<'int'> }) =>
     splitRange({ from: map.textOf(50), before: map.textOf(100) }, 'west');
 
   async function begun(mode: Operation['mode'] = 'online') {

@@ -2,7 +2,10 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { int32, key } from '../../src/modeling/index.js';
 import {
+  assignTexts,
+  listRouting,
   moveShard,
+  rangeRouting,
   shardQueryOf,
   splitRange,
 } from '../../src/modeling/patterns/shard-map/index.js';
@@ -26,6 +29,42 @@ describe('a map whose change', () => {
     });
     assert.deepEqual(shards.control.all, before);
     assert.equal(await map.shardOf(60), 'north');
+  });
+
+  it('names a text that is of no key of the map is refused, and the map stays as it is', async () => {
+    const { shards, map } = await filledShards();
+    const before = shards.control.all;
+    const { operations, unguarded } = map;
+    const split = splitRange({ from: '250' }, 'west');
+    const ranges = rangeRouting([
+      { from: '', shard: 'north' },
+      { from: '0250', shard: 'west' },
+    ]);
+    const list = listRouting({ '2147483898': 'north', '250': 'west' }, 'south');
+    const mistakes = [
+      // @ts-expect-error The text of a key is given by textOf.
+      operations.begin(split, { title: 'split' }),
+      operations.begin(ranges, { title: 'ranges' }),
+      operations.begin(list, { title: 'list' }),
+      map.map.plan(split),
+      unguarded.start(split),
+      unguarded.apply(ranges),
+    ];
+    const told = await Promise.all(mistakes.map((each) => each.catch((error: unknown) => error)));
+    for (const error of told) {
+      assert.match(
+        String(error),
+        /DefinitionError: .*'0?250' is no text of a key of the type int: give that of the key, by textOf/,
+      );
+    }
+    // @ts-expect-error As in a list, which this map is not.
+    const assigned = operations.begin(assignTexts(['250'], 'west'), { title: 'assign' });
+    await assert.rejects(assigned, /routes by range/);
+    assert.deepEqual(shards.control.all, before);
+    const text = map.textOf(250);
+    assert.equal((await map.map.plan(splitRange({ from: text }, 'west'))).moving, 1);
+    // Rows of the library have partitions of their own.
+    await map.map.plan(listRouting({ [text]: 'north', '!outbox-0': 'west' }, 'south'));
   });
 
   it('is begun while another one is under way is refused with the operation to end', async () => {
@@ -114,6 +153,15 @@ describe('a program', () => {
 
   it('is told the key of another type than that of the map', async () => {
     const { map } = await filledShards();
+    const other = { name: 'ValueError', message: /'7' is no text of a key of the type int/ };
+    await assert.rejects(map.map.shardOfText('7'), other);
+    const asked = async (keys: readonly string[]): Promise<number> => {
+      let rows = 0;
+      for await (const _ of shardQueryOf(Order, map, {}, { keys })) rows += 1;
+      return rows;
+    };
+    await assert.rejects(asked(['7']), other);
+    assert.equal(await asked([map.textOf(7)]), 3);
     await assert.rejects(map.shardOf('7' as never), {
       name: 'ValueError',
       message: "a key of the type int: the text '7' is no key of the type int",

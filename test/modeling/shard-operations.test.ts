@@ -14,6 +14,7 @@ import {
   type Operation,
   type OperationMode,
   type ShardMapManager,
+  type ShardKeyText,
 } from '../../src/modeling/patterns/shard-map-manager/index.js';
 import { sampled } from '../support/run-length.js';
 import { crashEverywhere, type Doomed } from './support/crash-points.js';
@@ -28,10 +29,10 @@ import { wrappedMethods } from './support/wrapped-methods.js';
 
 // Whatever changes shards and their maps, killed at every request and called again.
 
-type Text = (key: number) => string;
+type Text = (key: number) => ShardKeyText<'int'>;
 
 interface Kind {
-  readonly change: (textOf: Text) => RoutingChange;
+  readonly change: (textOf: Text) => RoutingChange<ShardKeyText<'int'>>;
   /** Where the customers are afterwards. */
   readonly places: Readonly<Record<string, ShardName>>;
 }

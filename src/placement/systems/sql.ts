@@ -49,6 +49,28 @@ export function sqlShardText(key: SqlShardKey): SqlShardText {
   }
 }
 
+/** Whether a text is that of a key of this type, as `sqlShardText` makes it. */
+export function isSqlShardText(type: SqlShardKey['type'], shown: string): boolean {
+  const isWithin = (digits: number, end: bigint): boolean =>
+    shown.length === digits && /^\d+$/.test(shown) && BigInt(shown) < end;
+  switch (type) {
+    case 'int':
+      return isWithin(10, 2n ** 32n);
+    case 'bigint':
+    case 'timeSpan':
+      return isWithin(20, 2n ** 64n);
+    case 'guid':
+      return guidPattern.test(shown) && shown === shown.toLowerCase();
+    case 'binary':
+      return /^(?:[0-9a-f]{2})*$/.test(shown);
+    case 'dateTime':
+    case 'dateTimeOffset':
+      return isWithin(19, ticksEnd);
+    default:
+      return unreachable(type);
+  }
+}
+
 const guidPattern = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 
 function text(shown: string): SqlShardText {

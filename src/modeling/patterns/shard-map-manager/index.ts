@@ -37,6 +37,7 @@ export {
   type MapSchema,
   type ReferenceType,
   type ShardedType,
+  type ShardKeyText,
 } from './map-schema.js';
 export type {
   Operation,

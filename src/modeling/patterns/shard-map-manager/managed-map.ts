@@ -7,7 +7,7 @@ import type { ShardMap } from '../shard-map/shard-map.js';
 import { isOwned } from '../shard-map/fence.js';
 import type { ShardViews } from '../shard-map/shard-view.js';
 import type { MapOperations } from './map-operations.js';
-import { textOfKey, type MapSchema, type ReferenceType } from './map-schema.js';
+import { textOfKey, type MapSchema, type ReferenceType, type ShardKeyText } from './map-schema.js';
 import { ReferenceTable, type ReferenceTableOptions } from './reference-table.js';
 import { ManagerError } from './manager-errors.js';
 
@@ -19,7 +19,7 @@ export interface ManagedMapParts<T extends ShardKeyType> {
   readonly map: ShardMap;
   /** The same map, over tables that are used whatever the status of their shards. */
   readonly unguarded: ShardMap;
-  readonly operations: MapOperations;
+  readonly operations: MapOperations<T>;
   /** The table of a shard, as its status allows it. */
   readonly tableOf: (shard: string) => TableGateway;
   readonly referenceOptions: (type: ReferenceType) => ReferenceTableOptions;
@@ -35,7 +35,7 @@ export class ManagedMap<T extends ShardKeyType = ShardKeyType> {
   /** For recovery, which also writes to shards that programs may not use. */
   readonly unguarded: ShardMap;
   /** Its changes, with ids. */
-  readonly operations: MapOperations;
+  readonly operations: MapOperations<T>;
   readonly #tableOf: (shard: string) => TableGateway;
   readonly #referenceOptions: ManagedMapParts<T>['referenceOptions'];
 
@@ -51,7 +51,7 @@ export class ManagedMap<T extends ShardKeyType = ShardKeyType> {
   }
 
   /** The text of a key in routings and their changes. Throws `ValueError`. Sends nothing. */
-  textOf(key: ShardKeyValues[T]): string {
+  textOf(key: ShardKeyValues[T]): ShardKeyText<T> {
     return textOfKey(this.keyType, key);
   }
 

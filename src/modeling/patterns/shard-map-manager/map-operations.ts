@@ -3,6 +3,7 @@ import type { Randomness } from '../../../base/randomness.js';
 import { messageOf } from '../../../base/thrown.js';
 import { losingShards } from '../../../placement/losing-shards.js';
 import { shardOfText, shardsOf, type ShardRouting } from '../../../placement/shard-routing.js';
+import type { ShardKeyType } from '../../../placement/typed-routing.js';
 import { requireChoice } from '../../definition/choice.js';
 import { isoOfTicks, ticksOfMicros } from '../../rows/ticks.js';
 import { allRows } from '../../table/all-rows.js';
@@ -25,6 +26,7 @@ import {
   type OperationMode,
   type OperationStep,
 } from './operation-record.js';
+import type { ShardKeyText } from './map-schema.js';
 import { refuseAnyRestoring } from './restoring-shards.js';
 import type { ShardInfo } from './shard-statuses.js';
 
@@ -65,7 +67,7 @@ export interface MapOperationsOptions {
  * once, run until it ends, by any program and as often as it is stopped, or cancelled. The map
  * itself has the progress of an operation; the row of the operation only shows it.
  */
-export class MapOperations {
+export class MapOperations<T extends ShardKeyType = ShardKeyType> {
   readonly #options: MapOperationsOptions;
 
   constructor(options: MapOperationsOptions) {
@@ -74,12 +76,15 @@ export class MapOperations {
 
   /**
    * Plans a change, checks its shards, and begins it; moves nothing yet. Throws `StaleMapError`
-   * while another change is under way, and `ManagerError` for shards that are not online or not
-   * empty, and where partitions would leave a shard whose restore has not ended. Range reads of the
-   * shards and of the control table, point reads of the map, a write, and the requests of
-   * `ShardMap.start`.
+   * while another change is under way, `DefinitionError` for a text that is not that of a key, and
+   * `ManagerError` for shards that are not online or not empty, and where partitions would leave a
+   * shard whose restore has not ended. Range reads of the shards and of the control table, point
+   * reads of the map, a write, and the requests of `ShardMap.start`.
    */
-  begin(change: ShardRouting | RoutingChange, options: BeginOptions): Promise<Operation> {
+  begin(
+    change: ShardRouting | RoutingChange<ShardKeyText<T>>,
+    options: BeginOptions,
+  ): Promise<Operation> {
     return this.#followed(this.#begin(change, options));
   }
 

@@ -179,10 +179,20 @@ function shapeOf({ type, version, properties, partitionKey, rowKey }: AnyDefinit
   return JSON.stringify([type, version, kinds.sort(), keys]);
 }
 
+declare const keyOfText: unique symbol;
+
+/** The text of a key of a type, as `textOf` of a managed map gives it: no other is taken for it. */
+export type ShardKeyText<T extends ShardKeyType> = T extends 'text'
+  ? string
+  : string & { readonly [keyOfText]: T };
+
 /** The text of a key. Throws `ValueError` for a value that is none. */
-export function textOfKey<T extends ShardKeyType>(type: T, value: ShardKeyValues[T]): string {
+export function textOfKey<T extends ShardKeyType>(
+  type: T,
+  value: ShardKeyValues[T],
+): ShardKeyText<T> {
   const found = shardKeyText(type, value);
-  if (found.kind === 'text') return found.text;
+  if (found.kind === 'text') return found.text as ShardKeyText<T>;
   throw new ValueError(`a key of the type ${type}: ${found.message}`);
 }
 

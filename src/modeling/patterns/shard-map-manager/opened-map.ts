@@ -1,11 +1,13 @@
 import type { Clock } from '../../../base/clock.js';
 import { own } from '../../../base/own.js';
 import { systemRandomness } from '../../../base/randomness.js';
-import type { ShardKeyType } from '../../../placement/typed-routing.js';
+import { isShardKeyText, type ShardKeyType } from '../../../placement/typed-routing.js';
+import { isReservedKey } from '../../definition/reserved-keys.js';
 import { DefinitionError } from '../../rows/model-error.js';
 import type { TableGateway } from '../../table/gateway.js';
 import { findMapState } from '../shard-map/map-row.js';
 import { shardsOfState } from '../shard-map/map-state.js';
+import type { MapRules } from '../shard-map/shard-map-options.js';
 import { managedShardMapOf } from '../shard-map/shard-map.js';
 import { ManagedMap } from './managed-map.js';
 import type { ManagerRows } from './manager-rows.js';
@@ -84,9 +86,9 @@ export function openedMap<T extends ShardKeyType>(
   };
   const routeBy = routedByKeys(schema);
   const common = { ...settings, name, control, routeBy, clock, randomness };
-  const requireWhole = sharedLook(rows);
-  const unguarded = managedShardMapOf({ ...common, shards: tables }, requireWhole);
-  const map = managedShardMapOf({ ...common, shards: guarded }, requireWhole);
+  const rules = rulesOf(rows, keyType);
+  const unguarded = managedShardMapOf({ ...common, shards: tables }, rules);
+  const map = managedShardMapOf({ ...common, shards: guarded }, rules);
   const tableIn = (from: Readonly<Record<string, TableGateway>>) => (shard: string) => {
     const found = own(from, shard);
     if (found === undefined) throw new DefinitionError(`no place of the shard '${shard}'`);
@@ -98,7 +100,7 @@ export function openedMap<T extends ShardKeyType>(
     schema,
     map,
     unguarded,
-    operations: new MapOperations({
+    operations: new MapOperations<T>({
       name,
       rows,
       map: unguarded,
@@ -118,4 +120,13 @@ export function openedMap<T extends ShardKeyType>(
       shards: () => copies(type.table),
     }),
   });
+}
+
+function rulesOf(rows: ManagerRows, keyType: ShardKeyType): MapRules {
+  return {
+    requireWhole: sharedLook(rows),
+    // Rows of the library have partitions of their own.
+    isText: (text) => isShardKeyText(keyType, text) || isReservedKey(text),
+    wanted: `a key of the type ${keyType}: give that of the key, by textOf`,
+  };
 }

@@ -105,9 +105,9 @@ export class ShardBackups {
    * `ManagerError` for rows that are refused, when another program takes over, and when one claims
    * a partition to move it. Throws the reason of `signal`. Reads the files twice. A range read of
    * the maps and of each table, the point reads of the look by `attach`, a transaction and a
-   * delete. For each partition an insert and a point read, or two point reads and a transaction when
-   * it is resumed, and a transaction for up to 97 rows. A point read before requests that are sent
-   * together.
+   * delete. For each partition an insert and a point read, or two point reads and a transaction
+   * when it is resumed, and a transaction for up to 97 rows. A point read before requests that are
+   * sent together.
    */
   restore(store: BackupStore, name: string, options: RestoreOfShard = {}): Promise<ShardBackup> {
     return restoreBackup(this.#parts, store, name, options);

@@ -407,9 +407,9 @@ export class ShardMapManager {
    * `write` also while a restore into the shard has not ended, for tables that know nothing of a
    * map that leads to them, unless they are to be `taken` as they are, empty ones too, and for a
    * shard that somebody has changed meanwhile, such as by `detach` or `restore`, which stays as it
-   * is then. Throws `ShardTakenError` when the account is that of another shard. Two point reads and a range read of the control table, one
-   * point read for each table, two for each map, and the requests of `recovery.plan`; with `write`
-   * those of `recover`, `rebuildLocal` and `addShard`.
+   * is then. Throws `ShardTakenError` when the account is that of another shard. Two point reads
+   * and a range read of the control table, one point read for each table, two for each map, and the
+   * requests of `recovery.plan`; with `write` those of `recover`, `rebuildLocal` and `addShard`.
    */
   async attach(
     shard: string,

@@ -138,8 +138,8 @@ export class MapRecovery {
 
   /**
    * Ends a recovery that has changed the map and was killed: hands the rest of its partitions over.
-   * Also another change that no operation has begun, from where it hands over on. Does nothing else.
-   * A point read, and the requests of `cutOver` and `finish`.
+   * Also another change that no operation has begun, from where it hands over on. Does nothing
+   * else. A point read, and the requests of `cutOver` and `finish`.
    */
   async endBegun(options: ShardStepOptions = {}): Promise<void> {
     const state = await this.#steps.map.fresh();

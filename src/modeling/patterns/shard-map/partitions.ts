@@ -259,8 +259,8 @@ export class Partitions implements RoutedPartitions {
   }
 
   /**
-   * Throws where the rows of a handover are not all there: as `requireWhole`, of both shards, and as
-   * `requireBound`, of the former one. Leaves no claim then.
+   * Throws where the rows of a handover are not all there: as `requireWhole`, of both shards, and
+   * as `requireBound`, of the former one. Leaves no claim then.
    */
   async #requireBoth(
     state: MapState,

@@ -9,14 +9,21 @@ import {
 } from '../../../placement/shard-routing.js';
 import { DefinitionError } from '../../rows/model-error.js';
 
-/** Changes a routing. Pure; throws `DefinitionError` for a routing of another kind. */
-export type RoutingChange = (routing: ShardRouting) => ShardRouting;
+declare const changedTexts: unique symbol;
+
+/**
+ * Changes a routing. Pure; throws `DefinitionError` for a routing of another kind. `K`: the texts
+ * that it names, so that the compiler refuses those that are not of the keys of a map.
+ */
+export type RoutingChange<K extends string = string> = ((routing: ShardRouting) => ShardRouting) & {
+  readonly [changedTexts]?: K;
+};
 
 /**
  * Gives a fair share of the slots of a hash to a new shard. Throws `DefinitionError` where there
  * are fewer slots than shards.
  */
-export function addShard(shard: string): RoutingChange {
+export function addShard(shard: string): RoutingChange<never> {
   return (routing) => {
     const grown = withShardAdded(ofKind(routing, 'hash'), shard);
     if (grown.slots.includes(shard)) return grown;
@@ -31,7 +38,7 @@ export function addShard(shard: string): RoutingChange {
  * Gives the slots of a shard to the others. Throws `DefinitionError` for the only one: `moveShard`
  * it to another.
  */
-export function removeShard(shard: string): RoutingChange {
+export function removeShard(shard: string): RoutingChange<never> {
   return (routing) => {
     const shrunk = withShardRemoved(ofKind(routing, 'hash'), shard);
     if (!shrunk.slots.includes(shard)) return shrunk;
@@ -40,17 +47,17 @@ export function removeShard(shard: string): RoutingChange {
 }
 
 /** Gives everything of a shard to another one. */
-export function moveShard(shard: string, to: string): RoutingChange {
+export function moveShard(shard: string, to: string): RoutingChange<never> {
   return (routing) => withShardReplaced(routing, shard, to);
 }
 
 /** Gives everything of a shard to one that has something already. */
-export function mergeShards(shard: string, into: string): RoutingChange {
+export function mergeShards(shard: string, into: string): RoutingChange<never> {
   return moveShard(shard, into);
 }
 
 /** Gives a part of the texts of a range map to a shard. */
-export function splitRange(range: TextRange, to: string): RoutingChange {
+export function splitRange<K extends string>(range: TextRange<K>, to: string): RoutingChange<K> {
   const { from, before } = range;
   if (before !== undefined && before <= from) {
     throw new DefinitionError(`a range from '${from}' ends behind it, not before '${before}'`);
@@ -59,7 +66,7 @@ export function splitRange(range: TextRange, to: string): RoutingChange {
 }
 
 /** Gives texts of a list to a shard. */
-export function assignTexts(texts: readonly string[], to: string): RoutingChange {
+export function assignTexts<K extends string>(texts: readonly K[], to: string): RoutingChange<K> {
   return (routing) => withTexts(ofKind(routing, 'list'), texts, to);
 }
 

@@ -66,6 +66,22 @@ export interface ShardStepOptions extends WalkOptions {
  */
 export type RequireWhole = (shards: readonly (string | undefined)[]) => Promise<void>;
 
+/** What a manager gives to its maps. */
+export interface MapRules {
+  readonly requireWhole: RequireWhole;
+  /** Whether a change, or a query by texts, may name this text. */
+  readonly isText: (text: string) => boolean;
+  /** What texts are instead, for people. */
+  readonly wanted: string;
+}
+
+/** The rules of a map without a manager. */
+export const plainRules: MapRules = {
+  requireWhole: () => Promise.resolve(),
+  isText: () => true,
+  wanted: '',
+};
+
 export const defaults = {
   refreshMs: 5_000,
   settleMs: 30_000,

@@ -1,9 +1,14 @@
 import { systemClock } from '../../../base/clock.js';
 import { systemRandomness } from '../../../base/randomness.js';
 import { holdingTimers, type Timers } from '../../../base/async/timers.js';
-import { routingFault, shardsOf, type ShardRouting } from '../../../placement/shard-routing.js';
+import {
+  routingFault,
+  shardsOf,
+  textsOfRouting,
+  type ShardRouting,
+} from '../../../placement/shard-routing.js';
 import { requireChoice } from '../../definition/choice.js';
-import { DefinitionError } from '../../rows/model-error.js';
+import { DefinitionError, ValueError } from '../../rows/model-error.js';
 import { isConflictOrLost, retryConflicts } from '../../table/contention.js';
 import type { TableGateway } from '../../table/gateway.js';
 import { cleanUpPartition } from './clean-up.js';
@@ -24,7 +29,8 @@ import { refuseMisplacedRows } from './misplaced-rows.js';
 import { Partitions } from './partitions.js';
 import {
   defaults,
-  type RequireWhole,
+  plainRules,
+  type MapRules,
   type ShardMapOptions,
   type ShardStepOptions,
 } from './shard-map-options.js';
@@ -59,10 +65,10 @@ export class ShardMap {
   readonly #walks: MapWalks;
   readonly #copying: CopySteps;
   readonly #timers: Timers;
-  readonly #requireWhole: RequireWhole;
+  readonly #rules: MapRules;
 
   /** Throws `DefinitionError` for invalid options. Sends nothing. */
-  constructor(options: ShardMapOptions, requireWhole: RequireWhole = () => Promise.resolve()) {
+  constructor(options: ShardMapOptions, rules: MapRules = plainRules) {
     const { name, shards, clock = systemClock, timers = holdingTimers } = options;
     const { randomness = systemRandomness, routeBy = (partitionKey) => partitionKey } = options;
     const tables = Object.values(shards);
@@ -72,7 +78,8 @@ export class ShardMap {
     }
     this.#options = { ...defaults, ...options };
     this.#timers = timers;
-    this.#requireWhole = requireWhole;
+    this.#rules = rules;
+    const { requireWhole } = rules;
     const { control, controlCopies: copies = [] } = this.#options;
     const { refreshMs, settleMs, takeOverMs, patienceMs, reads } = this.#options;
     this.#map = new StoredMap(name, { control, copies, clock, timers, refreshMs, settleMs });
@@ -155,11 +162,15 @@ export class ShardMap {
 
   /** The shard of a partition; undefined when a list has none. A point read each `refreshMs`. */
   async shardOf(partitionKey: string): Promise<string | undefined> {
-    return this.shardOfText(this.#text(partitionKey));
+    return routeOf(await this.#map.known(), this.#text(partitionKey)).home;
   }
 
-  /** As `shardOf`, of the text that a PartitionKey is routed by. */
+  /**
+   * As `shardOf`, of the text that a PartitionKey is routed by. Throws `ValueError` for one that is
+   * not that of a key, of a map with keys.
+   */
   async shardOfText(text: string): Promise<string | undefined> {
+    this.#refuseOther(text);
     return routeOf(await this.#map.known(), text).home;
   }
 
@@ -174,7 +185,10 @@ export class ShardMap {
     const tableOf = (name: string): TableGateway => this.#partitions.shard(name);
     return {
       shards: shardsOfState(state),
-      shardsOf: (text) => shardsOfRoute(routeOf(state, text)),
+      shardsOf: (text) => {
+        this.#refuseOther(text);
+        return shardsOfRoute(routeOf(state, text));
+      },
       view: (name) => new ShardView(name, { homes, tableOf }),
     };
   }
@@ -186,7 +200,7 @@ export class ShardMap {
   async plan(change: ShardRouting | RoutingChange): Promise<ShardPlan> {
     const state = await this.#map.fresh();
     if (state.phase !== 'settled') throw this.#phases.error(state, ['settled']);
-    const target = this.#checked(targetOf(state, change));
+    const target = this.#changed(state, change);
     return planRouting(state, target, {
       tableOf: (shard) => this.#partitions.shard(shard),
       textOf: (partitionKey) => this.#partitions.textOf(partitionKey),
@@ -205,7 +219,7 @@ export class ShardMap {
   ): Promise<MapState> {
     const planned = 'target' in change ? change : undefined;
     return this.#map.change('starting', async (state) => {
-      const target = this.#checked(targetOf(state, planned?.target ?? change));
+      const target = this.#changed(state, planned?.target ?? change);
       const isSame = sameRouting(state.phase === 'settled' ? state.routing : state.target, target);
       if (isSame && state.phase !== 'handing-back') return state;
       if (state.phase !== 'settled') {
@@ -321,7 +335,7 @@ export class ShardMap {
     const parts = {
       map: this.#map,
       partitions: this.#partitions,
-      requireWhole: this.#requireWhole,
+      requireWhole: this.#rules.requireWhole,
       onKept: options.onKept,
       state,
     };
@@ -400,6 +414,26 @@ export class ShardMap {
     return { map: this.#map.name, control: this.#options.control.table };
   }
 
+  /** What a change makes of a map. Texts that the map has already are left as they are. */
+  #changed(state: MapState, change: ShardRouting | RoutingChange | ShardPlan): ShardRouting {
+    const target = this.#checked(targetOf(state, change));
+    const known = new Set(textsOfRouting(state.routing));
+    const other = textsOfRouting(target).find(
+      // The first range begins with the empty text.
+      (text) => text !== '' && !known.has(text) && !this.#rules.isText(text),
+    );
+    if (other !== undefined) throw new DefinitionError(this.#otherText(other));
+    return target;
+  }
+
+  #refuseOther(text: string): void {
+    if (!this.#rules.isText(text)) throw new ValueError(this.#otherText(text));
+  }
+
+  #otherText(text: string): string {
+    return `${this.#map.title}: '${text}' is no text of ${this.#rules.wanted}`;
+  }
+
   #checked(routing: ShardRouting): ShardRouting {
     const fault = routingFault(routing);
     if (fault !== undefined) throw new DefinitionError(`${this.#map.title}: ${fault}`);
@@ -408,9 +442,9 @@ export class ShardMap {
   }
 }
 
-/** As `shardMapOf`, of a manager, which knows the restores of its shards. Sends nothing. */
-export function managedShardMapOf(options: ShardMapOptions, requireWhole: RequireWhole): ShardMap {
-  return new ShardMap(options, requireWhole);
+/** As `shardMapOf`, of a manager, which knows its keys and the restores of its shards. */
+export function managedShardMapOf(options: ShardMapOptions, rules: MapRules): ShardMap {
+  return new ShardMap(options, rules);
 }
 
 /** A shard map. Sends nothing. */
