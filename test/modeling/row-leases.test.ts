@@ -228,6 +228,29 @@ describe('a lease of a row', () => {
     await leases.entities.replace({ ...updated, amount: 12 });
   });
 
+  it('waits longer and longer between updates, and ends when others are always faster', async () => {
+    const { gateway, leases } = await withAccount();
+    const waits: number[] = [];
+    const timers: Timers = {
+      start: (delayMs, callback, argument) => {
+        waits.push(delayMs);
+        return started.hurriedTimers.start(0, callback, argument);
+      },
+    };
+    let runs = 0;
+    const lease = await leasesOf(gateway, { timers }).acquire(at);
+    const updated = lease.update(async (account) => {
+      runs += 1;
+      await leases.entities.merge(at, { amount: runs }, { ifMatch: 'any' });
+      return { ...account, amount: 0 };
+    });
+    await assert.rejects(updated, { name: 'ContentionError', message: /faster at all of 24/ });
+    assert.equal(runs, 24);
+    assert.equal(waits.length, 23);
+    assert.ok(Math.max(...waits.slice(12)) > Math.max(...waits.slice(0, 3)), waits.join(' '));
+    assert.ok(lease.remainingMs > 0);
+  });
+
   it('recognises its own success when answers are lost', async () => {
     const { client, gateway } = await started.newTable();
     const answers = new LostAnswers();

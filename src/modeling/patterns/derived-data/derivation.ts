@@ -1,5 +1,6 @@
 import type { Row, RowKey, StoredRow } from '../../rows/row.js';
 import type { RowWrite } from '../../table/gateway.js';
+import type { TableCounter } from './table-counters.js';
 import type { OutboxMessage } from '../transactional-outbox/outbox.js';
 
 /** A change of a row: by a write of the caller, or one that was derived from it. */
@@ -38,6 +39,8 @@ export type ReadRow = (key: RowKey) => Promise<StoredRow | undefined>;
 
 /** Keeps derived data in step with some rows of a table. */
 export interface Derivation {
+  /** What it counts into other rows of the table, if so. */
+  readonly counter?: TableCounter | undefined;
   /** Whether the row with this key may be relevant for this derivation. */
   concerns(key: RowKey): boolean;
   /** Whether `announced` and the messages of plans leave out the steps of moves. */

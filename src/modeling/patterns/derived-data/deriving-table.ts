@@ -52,6 +52,7 @@ import {
 import { refuseTooLarge } from './refuse-too-large.js';
 import { requireVersion } from './require-version.js';
 import { rowAfter } from './row-after.js';
+import { shareCounters } from './table-counters.js';
 
 /** The parts of an `Outbox` that are used here. */
 export type DerivingOutbox = Pick<Outbox, 'table' | 'message' | 'transact'>;
@@ -132,6 +133,7 @@ export class DerivingTable implements TableGateway {
     this.#outbox = outbox;
     this.#retries = { randomness, timers };
     shareRowUpdateQueues(this, base);
+    shareCounters(this, base, derivations);
   }
 
   get(key: RowKey, select?: readonly string[]): Promise<StoredRow | undefined> {

@@ -18,6 +18,7 @@ import type { PayloadCodec } from '../../worker/payload.js';
 import type { DerivationDeclaration } from '../derived-data/declaration.js';
 import type { Derivation, RowChange } from '../derived-data/derivation.js';
 import type { DerivingOutbox } from '../derived-data/deriving-table.js';
+import type { TableCounter } from '../derived-data/table-counters.js';
 import { EventView } from './applied-events.js';
 import { MarkUpkeep } from './mark-upkeep.js';
 import { checkMeasures, type Numbers } from './measures.js';
@@ -97,6 +98,7 @@ function summaryOfPartition<S extends AnyDefinition, V extends AnyDefinition>(so
 }
 
 class CounterDerivation<S extends AnyDefinition, V extends AnyDefinition> implements Derivation {
+  readonly counter: TableCounter | undefined;
   readonly #options: PlacedCounter<S, V>;
   readonly #outbox: DerivingOutbox | undefined;
   /** The stored names of the measures. */
@@ -110,6 +112,7 @@ class CounterDerivation<S extends AnyDefinition, V extends AnyDefinition> implem
       const property = own(properties, name);
       return property === undefined ? [] : [storedNameOf(name, property)];
     });
+    this.counter = options.viewTable === undefined ? counterOf(options) : undefined;
   }
 
   concerns(key: RowKey): boolean {
@@ -200,6 +203,20 @@ class CounterDerivation<S extends AnyDefinition, V extends AnyDefinition> implem
       })),
     );
   }
+}
+
+function counterOf<S extends AnyDefinition, V extends AnyDefinition>({
+  source,
+  view,
+  measures,
+  ifAbsent,
+}: PlacedCounter<S, V>): TableCounter {
+  return {
+    source: source.type,
+    view: view.type,
+    measures: Object.keys(measures),
+    needsSummary: ifAbsent === 'refuse',
+  };
 }
 
 /** Whether a write leaves a measure as it is; a new summary begins with nothing. */

@@ -10,7 +10,7 @@ import { failureOfOne } from '../../table/failure-of-one.js';
 import { partitionRows } from '../../table/partition-rows.js';
 import { transaction, type TransactionChange } from '../../table/transaction.js';
 import { finishMoves, moveChild, type FinishedMoves } from './move.js';
-import { parentOrThrow, type OneToManyOptions } from './relation.js';
+import { parentOrThrow, requireCounted, type OneToManyOptions } from './relation.js';
 
 /**
  * Parents and children of different types in one partition, such as a department and its employees.
@@ -28,11 +28,8 @@ export class OneToMany<P extends AnyDefinition, C extends AnyDefinition> {
 
   /** Throws `DefinitionError` for unsuitable definitions. Sends nothing. */
   constructor(options: OneToManyOptions<P, C>) {
-    const { parent, child, table, count } = options;
-    const model = parent.properties[count]?.model;
-    if (model?.kind !== 'int32' || !model.flags.has('default')) {
-      throw new DefinitionError(`${parent.type}.${count} cannot count: make it int32().default(0)`);
-    }
+    const { parent, child, table } = options;
+    requireCounted(options);
     this.options = options;
     this.parents = new Entities(parent, table);
     this.children = new Entities(child, table);
@@ -60,8 +57,10 @@ export class OneToMany<P extends AnyDefinition, C extends AnyDefinition> {
     const added = codecOf(options.child).complete(child);
     const { parent, count } = options;
     return {
-      addTo: (writes) =>
-        writes.insert(options.child, added).increment(parent, options.parentOf(added), count),
+      addTo: (writes) => {
+        writes.insert(options.child, added);
+        if (count !== undefined) writes.increment(parent, options.parentOf(added), count);
+      },
     };
   }
 
@@ -69,8 +68,10 @@ export class OneToMany<P extends AnyDefinition, C extends AnyDefinition> {
   removing(child: Stored<ReadOf<C>>): TransactionChange {
     const { child: definition, parent, parentOf, count } = this.options;
     return {
-      addTo: (writes) =>
-        writes.delete(definition, child).increment(parent, parentOf(child), count, -1),
+      addTo: (writes) => {
+        writes.delete(definition, child);
+        if (count !== undefined) writes.increment(parent, parentOf(child), count, -1);
+      },
     };
   }
 
@@ -105,10 +106,13 @@ export class OneToMany<P extends AnyDefinition, C extends AnyDefinition> {
    * Counts the children of a parent and corrects its count. Sends a point read, one range read per
    * 1,000 rows of the partition and an update of the parent if the count was wrong; starts again
    * when the parent changes meanwhile. Returns the count. Throws `EntityNotFoundError` without a
-   * parent.
+   * parent, and `DefinitionError` where the table counts: `rebuild` of its model does it.
    */
   async recount(parentKey: KeyOf<P>): Promise<number> {
     const { parent, child, table, parentOf, count } = this.options;
+    if (count === undefined) {
+      throw new DefinitionError(`the table counts ${child.type}: rebuild its model, or verify it`);
+    }
     const codec = codecOf(parent);
     const { partitionKey, rowKey } = codec.key(parentKey);
     const attempt = async (): Promise<number> => {

@@ -3,6 +3,7 @@ import { codecOf } from '../../definition/codec.js';
 import type { AnyDefinition } from '../../definition/entity-definition.js';
 import type { KeyOf, NumberNames, ReadOf } from '../../definition/shapes.js';
 import { etagOf, type Stored } from '../../definition/stored-entity.js';
+import { DefinitionError } from '../../rows/model-error.js';
 import type { RowKey } from '../../rows/row.js';
 import type { ContentionOptions } from '../../table/contention.js';
 import { Entities } from '../../table/entities.js';
@@ -10,6 +11,7 @@ import { type EntityNotFoundError } from '../../table/errors.js';
 import { absentEntityError } from '../../table/refusals.js';
 import type { TableGateway } from '../../table/gateway.js';
 import type { Transaction } from '../../table/transaction.js';
+import { countersBetween } from '../derived-data/table-counters.js';
 
 /** The options of a one-to-many relation. */
 export interface OneToManyOptions<
@@ -22,8 +24,12 @@ export interface OneToManyOptions<
   readonly table: TableGateway;
   /** The parent of a child. Must be pure. */
   readonly parentOf: (child: ReadOf<C>) => KeyOf<P>;
-  /** The property of the parent that counts its children, such as `int32().default(0)`. */
-  readonly count: NumberNames<P>;
+  /**
+   * The property of the parent that counts its children, such as `int32().default(0)`. Absent where
+   * the table has a `counter` of the children in their parent, in this table, which refuses those
+   * without one (`ifAbsent: 'refuse'`).
+   */
+  readonly count?: NumberNames<P>;
   /**
    * Determines which marks of finished moves are a day old; must agree with the service's to far
    * less than that. The system's when absent.
@@ -31,7 +37,10 @@ export interface OneToManyOptions<
   readonly clock?: Clock;
 }
 
-/** Adds a change of a parent's count to a transaction, after a point read of the parent. */
+/**
+ * Adds a change of a parent's count to a transaction, after a point read of the parent; nothing
+ * where the table counts.
+ */
 export async function addCount<P extends AnyDefinition, C extends AnyDefinition>(
   options: OneToManyOptions<P, C>,
   writes: Transaction,
@@ -39,9 +48,40 @@ export async function addCount<P extends AnyDefinition, C extends AnyDefinition>
   change: number,
 ): Promise<void> {
   const { parent, count } = options;
+  // The table counts, and refuses a child without a parent.
+  if (count === undefined) return;
   const before = await parentOrThrow(options, parentKey);
   const next = { ...before, [count]: Number(Reflect.get(before, count)) + change };
   writes.replace(parent, next, { ifMatch: etagOf(before) });
+}
+
+/** Throws `DefinitionError` for a relation whose children nobody counts, or two do. */
+export function requireCounted<P extends AnyDefinition, C extends AnyDefinition>({
+  parent,
+  child,
+  table,
+  count,
+}: OneToManyOptions<P, C>): void {
+  const counters = countersBetween(table, child.type, parent.type);
+  const counting = counters.find(({ measures }) => measures.some((name) => name === count));
+  if (counting !== undefined) {
+    throw new DefinitionError(
+      `${parent.type}.${String(count)} is counted by a counter of the table: leave count out`,
+    );
+  }
+  if (count !== undefined) {
+    const model = parent.properties[count]?.model;
+    if (model?.kind === 'int32' && model.flags.has('default')) return;
+    throw new DefinitionError(`${parent.type}.${count} cannot count: make it int32().default(0)`);
+  }
+  if (counters.some(({ needsSummary }) => needsSummary)) return;
+  throw new DefinitionError(
+    counters.length === 0
+      ? `no counter of the table counts ${child.type} in ${parent.type}: give the property that does ` +
+          '(count), or declare a counter in openModel and give the table of the model'
+      : `the counter of ${child.type} makes a ${parent.type} that is not there, and a child needs a ` +
+          "parent: declare it with ifAbsent: 'refuse'",
+  );
 }
 
 /** One point read. Throws `EntityNotFoundError` when the parent does not exist. */

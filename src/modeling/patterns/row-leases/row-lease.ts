@@ -1,18 +1,22 @@
 import type { Clock } from '../../../base/clock.js';
 import type { Randomness } from '../../../base/randomness.js';
+import { retry } from '../../../base/async/retry.js';
+import type { Timers } from '../../../base/async/timers.js';
 import type { AnyDefinition } from '../../definition/entity-definition.js';
 import type { KeyOf, ReadOf } from '../../definition/shapes.js';
 import { storedAs, type Stored } from '../../definition/stored-entity.js';
 import type { RowKey } from '../../rows/row.js';
-import { isConflict, isConflictOrLost } from '../../table/contention.js';
+import { backOffs } from '../../table/back-offs.js';
+import {
+  isConflict,
+  isConflictOrLost,
+  isOvertaken,
+  OvertakenError,
+  retryConflicts,
+} from '../../table/contention.js';
 import type { Change } from '../../table/change.js';
 import type { Entities } from '../../table/entities.js';
-import {
-  ContentionError,
-  EntityNotFoundError,
-  isAmbiguous,
-  LeaseLostError,
-} from '../../table/errors.js';
+import { EntityNotFoundError, isAmbiguous, LeaseLostError } from '../../table/errors.js';
 import { Gate } from '../../../base/async/gate.js';
 import type { RowWrite, WriteResult } from '../../table/gateway.js';
 import { transaction, type Transaction } from '../../table/transaction.js';
@@ -32,6 +36,7 @@ export interface LeaseParts<D extends AnyDefinition> {
   /** Monotonic time just before the granted request was sent. */
   readonly grantedAtMs: number;
   readonly clock: Clock;
+  readonly timers: Timers;
   readonly randomness: Randomness;
 }
 
@@ -106,30 +111,28 @@ export class RowLease<D extends AnyDefinition> {
    * Reads the entity, calls `change` and replaces the entity while the lease is held; starts again
    * after a conflict with a writer without a lease. One point read and one entity group transaction
    * for each attempt. `undefined` leaves the entity unchanged. Throws `EntityNotFoundError` when it
-   * is absent, and `ContentionError` after 24 attempts.
+   * is absent, and `ContentionError` after 24 attempts, with waits between them.
    */
   update<R extends ReadOf<D>>(change: Change<D, R>): Promise<Stored<ReadOf<D>>> {
-    return this.#gate.run(async () => {
-      const { entities, key } = this.#parts;
-      const { definition } = entities;
-      for (let attempt = 1; ; attempt++) {
-        const current = await entities.get(key);
-        if (current === undefined) throw this.#absent();
-        const next = await change(current);
-        if (next === undefined) return current;
-        const whole = { ...next, [storedAs]: current[storedAs] };
-        try {
-          const [result] = await this.#transact((writes) => writes.replace(definition, whole));
-          const etag = result?.etag ?? '';
-          return { ...whole, [storedAs]: { ...current[storedAs], etag, timestamp: 0n } };
-        } catch (error) {
-          if (!isConflict(error)) throw error;
-          if (attempt < attemptsMax) continue;
-          const text = `${definition.type}: writers without a lease were faster`;
-          throw new ContentionError(text, { cause: error });
-        }
-      }
-    });
+    const { entities, key, timers, randomness } = this.#parts;
+    const { definition } = entities;
+    const attempt = async (): Promise<Stored<ReadOf<D>>> => {
+      const current = await entities.get(key);
+      if (current === undefined) throw this.#absent();
+      const next = await change(current);
+      if (next === undefined) return current;
+      const whole = { ...next, [storedAs]: current[storedAs] };
+      const [result] = await this.#transact((writes) => writes.replace(definition, whole)).catch(
+        (error: unknown) => {
+          throw isConflict(error) ? new OvertakenError(error) : error;
+        },
+      );
+      const etag = result?.etag ?? '';
+      return { ...whole, [storedAs]: { ...current[storedAs], etag, timestamp: 0n } };
+    };
+    const what = `${definition.type}, beside writers without a lease`;
+    const retries = { attemptsMax, timers, randomness };
+    return this.#gate.run(() => retryConflicts(what, retries, attempt, isOvertaken));
   }
 
   async #renew(): Promise<void> {
@@ -163,12 +166,12 @@ export class RowLease<D extends AnyDefinition> {
     content: Grant | { readonly fenceToken: bigint },
     send: (guard: RowWrite) => Promise<Sent<T>>,
   ): Promise<T | undefined> {
-    const { lockKey, clock, randomness } = this.#parts;
+    const { lockKey, clock, timers, randomness } = this.#parts;
     if (this.#isReleased) throw new LeaseLostError(`${this.#what()} was released`);
     const id = newStamp(randomness);
     const row = leaseRow(lockKey, content, id);
     const firstSentAtMs = clock.monotonicMs();
-    for (let attempt = 1; ; attempt++) {
+    const attempt = async (): Promise<T | undefined> => {
       const sentAtMs = clock.monotonicMs();
       const etag = this.#etag;
       try {
@@ -187,9 +190,20 @@ export class RowLease<D extends AnyDefinition> {
         // whose outcome is unknown can be repeated: the ETag admits only one of them, and their id
         // tells that it was one of these.
         const isRefusal = this.#etag === etag && !isAmbiguous(error);
-        if (isRefusal || attempt >= sendsMax) throw error;
+        throw isRefusal ? error : new OvertakenError(error);
       }
-    }
+    };
+    const backOffMs = backOffs.contention;
+    const sends = {
+      attemptsMax: sendsMax,
+      backOffMs,
+      timers,
+      randomness,
+      isRetryable: isOvertaken,
+    };
+    return retry(sends, attempt).catch((error: unknown) => {
+      throw error instanceof OvertakenError ? error.cause : error;
+    });
   }
 
   #began(sentAtMs: number): void {

@@ -291,6 +291,7 @@ export class RowLeases<D extends AnyDefinition> {
       etag,
       grantedAtMs,
       clock: this.#clock,
+      timers: this.#timers,
       randomness: this.#randomness,
     });
   }

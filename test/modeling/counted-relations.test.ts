@@ -1,0 +1,128 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { EntityNotFoundError, type StoredRow } from '../../src/modeling/index.js';
+import { counter, openModel } from '../../src/modeling/model/index.js';
+import { oneToManyOf } from '../../src/modeling/patterns/relations/index.js';
+import { crashEverywhere } from './support/crash-points.js';
+import { MemoryRows, MemoryTable } from './support/memory-table.js';
+import { regionalDepartmentOf, RegionalDepartment, RegionalEmployee } from './support/regions.js';
+
+// One-to-many relations over a table that counts the children by itself.
+
+const common = {
+  parent: RegionalDepartment,
+  child: RegionalEmployee,
+  parentOf: regionalDepartmentOf,
+};
+
+function openCounted(
+  rows: MemoryRows,
+  ifAbsent: 'insert' | 'refuse',
+  wrap = (t: MemoryTable) => t,
+) {
+  return openModel({
+    table: wrap(new MemoryTable(rows)),
+    entities: { departments: RegionalDepartment, employees: RegionalEmployee },
+    keeps: [
+      counter({
+        source: RegionalEmployee,
+        view: RegionalDepartment,
+        keyOf: regionalDepartmentOf,
+        measures: { employees: () => 1 },
+        ifAbsent,
+      }),
+    ],
+  });
+}
+
+const relationOver = (rows: MemoryRows, wrap?: (t: MemoryTable) => MemoryTable) =>
+  oneToManyOf({ ...common, table: openCounted(rows, 'refuse', wrap).table });
+
+async function filled(): Promise<MemoryRows> {
+  const rows = new MemoryRows();
+  const { departments } = openCounted(rows, 'refuse').entities;
+  await departments.insert({ region: 'East', name: 'Sales' });
+  await departments.insert({ region: 'East', name: 'Labs' });
+  await departments.insert({ region: 'West', name: 'Sales' });
+  return rows;
+}
+
+const countsIn = ({ all }: MemoryRows): Readonly<Record<string, unknown>> =>
+  Object.fromEntries(
+    all
+      .filter(({ properties }: StoredRow) => 'employees' in properties)
+      .map(({ partitionKey, rowKey, properties }) => [
+        `${partitionKey} ${rowKey}`,
+        properties['employees']?.value,
+      ]),
+  );
+
+describe('a one-to-many relation without count', () => {
+  it('leaves counting to the counter of the table, which counts each child once', async () => {
+    const rows = await filled();
+    const relation = relationOver(rows);
+    await relation.add({ region: 'East', department: 'Sales', id: 1 });
+    await relation.add({ region: 'East', department: 'Sales', id: 2 });
+    const counted = (count: number): void => {
+      const [labs, sales, other] = Object.values(countsIn(rows));
+      assert.deepEqual([labs, sales, other], [0, count, 0]);
+    };
+    counted(2);
+    const one = await relation.children.get({ region: 'East', id: 1 });
+    assert.ok(one !== undefined);
+    await relation.remove(one);
+    counted(1);
+    const lost = relation.add({ region: 'East', department: 'Nowhere', id: 3 });
+    await assert.rejects(lost, EntityNotFoundError);
+    assert.equal(rows.all.length, 4);
+    await assert.rejects(relation.recount({ region: 'East', name: 'Sales' }), /the table counts/);
+  });
+
+  it('counts a child that moves where it is, wherever the move is killed', async () => {
+    await crashEverywhere<MemoryRows>({
+      prepare: async () => {
+        const rows = await filled();
+        await relationOver(rows).add({ region: 'East', department: 'Sales', id: 1 });
+        return rows;
+      },
+      run: async (rows, doomed) => {
+        const relation = relationOver(rows, (table) => doomed.wrap(table));
+        const child = await relation.children.get({ region: 'East', id: 1 });
+        if (child !== undefined) await relation.move(child, { ...child, region: 'West' });
+      },
+      recover: async (rows) => {
+        await relationOver(rows).finishMoves({ region: 'East' });
+      },
+      check: async (rows) => {
+        const { employees } = openCounted(rows, 'refuse').entities;
+        const there = await Promise.all(
+          ['East', 'West'].map((region) => employees.get({ region, id: 1 })),
+        );
+        const regions = there.flatMap((each) => (each === undefined ? [] : [each.region]));
+        const counted = Object.entries(countsIn(rows)).flatMap(([name, count]) =>
+          count === 0 ? [] : [[name.split(' ')[0], count]],
+        );
+        assert.deepEqual(counted, [[regions[0], 1]]);
+        assert.equal(regions.length, 1);
+      },
+    });
+  });
+
+  it('is refused where nobody counts, or a counter would make a parent, or both count', () => {
+    const rows = new MemoryRows();
+    const plain = new MemoryTable(rows);
+    assert.throws(() => oneToManyOf({ ...common, table: plain }), {
+      name: 'DefinitionError',
+      message:
+        /no counter of the table counts .*: give the property that does \(count\), or declare/,
+    });
+    const making = openCounted(rows, 'insert').table;
+    assert.throws(
+      () => oneToManyOf({ ...common, table: making }),
+      /declare it with ifAbsent: 'refuse'/,
+    );
+    const { table } = openCounted(rows, 'refuse');
+    const twice = () => oneToManyOf({ ...common, table, count: 'employees' });
+    assert.throws(twice, /counted by a counter of the table: leave count out/);
+  });
+});
