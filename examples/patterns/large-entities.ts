@@ -40,7 +40,7 @@ try {
   const large = withLargeValues(table, {
     properties: largePropertiesOf(Report),
     blobs: openValueBlobs(container),
-    places: { Photo: { at: 'blob', contentType: 'image/jpeg', address: true } },
+    locations: { Photo: { at: 'blob', contentType: 'image/jpeg', address: true } },
   });
   const reports = entitiesOf(Report, large);
 

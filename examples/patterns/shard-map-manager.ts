@@ -22,7 +22,7 @@ import {
   sharded,
   shardMapManagerOf,
   type LostMap,
-  type ShardPlace,
+  type ShardLocation,
 } from 'tabularium/modeling/shard-map-manager';
 
 const Order = defineEntity({
@@ -40,7 +40,7 @@ const service = TableServiceClient.fromConnectionString(connection, options);
 const account = openAccountTables(service);
 
 /** A shard is an account. Here they share one, so their tables have a suffix. */
-function placeOf(suffix: string): ShardPlace {
+function locationOf(suffix: string): ShardLocation {
   const named = (table: string) => {
     names.add(`${table}${suffix}`);
     return `${table}${suffix}`;
@@ -55,10 +55,14 @@ const directory = await mkdtemp(join(tmpdir(), 'shard-backups-'));
 await clientOf('managercontrol').createTable();
 try {
   const control = openTable(clientOf('managercontrol'));
-  const places = { north: placeOf('north'), south: placeOf('south'), west: placeOf('west') };
+  const locations = {
+    north: locationOf('north'),
+    south: locationOf('south'),
+    west: locationOf('west'),
+  };
   const manager = shardMapManagerOf({
     control,
-    shards: places,
+    shards: locations,
     // An example does not wait for the readers of other programs: leave this out.
     settleMs: 0,
   });
@@ -139,7 +143,7 @@ try {
 
   await manager.detach('north');
   // … its account is lost: programs have a new one under its name …
-  const renewed = { ...places, north: placeOf('renewed') };
+  const renewed = { ...locations, north: locationOf('renewed') };
   const successor = shardMapManagerOf({ control, shards: renewed, settleMs: 0 });
   const [latest = ''] = await successor.backups.namesOf(store, 'north');
   await successor.backups.restore(store, latest, {

@@ -22,7 +22,7 @@ import {
   restoreShard,
   sharded,
   shardMapManagerOf,
-  type ShardPlace,
+  type ShardLocation,
 } from '../../src/modeling/patterns/shard-map-manager/index.js';
 import { CountingKey } from './support/encryption-keys.js';
 import { MemoryRows, MemoryTable } from './support/memory-table.js';
@@ -128,7 +128,7 @@ describe('reference data of shards that encrypt', () => {
       rowKey: (p) => key`${p.id.padded(4)}`,
     });
     const stored = new Map<string, MemoryTable>();
-    const placeOf = (account: string): ShardPlace => ({
+    const locationOf = (account: string): ShardLocation => ({
       table: (name) => {
         const table = stored.get(`${account} ${name}`) ?? new MemoryTable(new MemoryRows());
         stored.set(`${account} ${name}`, table);
@@ -137,8 +137,8 @@ describe('reference data of shards that encrypt', () => {
     });
     const manager = shardMapManagerOf({
       control: new MemoryTable(new MemoryRows()),
-      shards: { north: placeOf('north') },
-      home: placeOf('home'),
+      shards: { north: locationOf('north') },
+      home: locationOf('home'),
       refreshMs: 0,
       settleMs: 0,
     });

@@ -53,7 +53,7 @@ const small: LargeOptions = {
   binaryBytesInline: 500,
   entityBytesMax: 4000,
   compression: 'identity',
-  places: { W: { at: 'blob' } },
+  locations: { W: { at: 'blob' } },
 };
 
 async function newContainer(): Promise<BlobPort> {
@@ -146,8 +146,8 @@ describe('a large value', () => {
   }
 
   it('leaves the address of its blob to readers of any kind, and is the value to this one', async () => {
-    const places = { Photo: { at: 'blob', contentType: 'image/jpeg', address: true } } as const;
-    const { large, table, blobs } = await withBlobs({ places, properties: ['Text'] });
+    const locations = { Photo: { at: 'blob', contentType: 'image/jpeg', address: true } } as const;
+    const { large, table, blobs } = await withBlobs({ locations, properties: ['Text'] });
     const photo = random(5000);
     await large.write({ kind: 'insert', row: rowOf({ Photo: photo, Name: text('Jones') }) });
     const addressOf = async () => {
@@ -181,7 +181,7 @@ describe('a large value', () => {
     const mute: BlobPort = { ...blobs };
     Reflect.deleteProperty(mute, 'addressOf');
     assert.throws(
-      () => withLargeValues(table, { places, blobs: mute }),
+      () => withLargeValues(table, { locations, blobs: mute }),
       /pass 'blobs' with addressOf/,
     );
   });
@@ -377,7 +377,7 @@ describe('the errors of a large value', () => {
   });
 
   it('name the write of a transaction by its place among those given', async () => {
-    const { large } = await fixture({ ...small, places: {} });
+    const { large } = await fixture({ ...small, locations: {} });
     const values = { A: random(1000), V: random(3000) };
     const rows = ['1', '2', '3'].map((rowKey) => rowOf(values, rowKey));
     await large.write({ kind: 'insert', row: rowOf({}, '3') });

@@ -20,7 +20,7 @@ import {
   sharded,
   shardMapManagerOf,
   type ShardMapManager,
-  type ShardPlace,
+  type ShardLocation,
 } from '../../src/modeling/patterns/shard-map-manager/index.js';
 import { moveShard } from '../../src/modeling/patterns/shard-map/index.js';
 import { crashEverywhere, type Doomed } from './support/crash-points.js';
@@ -104,7 +104,7 @@ async function namesOn({ countries }: World, shard: string): Promise<readonly st
 
 /** The manager of a program that may be killed. */
 function wrapped({ settings }: World, doomed: Doomed): ShardMapManager {
-  const placed = ({ table, account }: ShardPlace): ShardPlace => ({
+  const placed = ({ table, account }: ShardLocation): ShardLocation => ({
     table: (name) => doomed.wrap(table(name)),
     ...(account === undefined ? {} : { account: doomed.wrap(account) }),
   });
@@ -327,7 +327,7 @@ describe('the tables of a shard that was detached', () => {
     const handmade = { ...settings, shards: { ...shards, b: { table: shards.b.table } } };
     await assert.rejects(
       shardMapManagerOf(handmade).attach('b', maps, { keep: 'map', write: true }),
-      /the shard 'b' has no table 'notes', and its place makes none/,
+      /the shard 'b' has no table 'notes', and its location makes none/,
     );
     await manager.attach('b', maps, { keep: 'map', write: true });
     await made.map.apply(moveShard('a', 'b'));

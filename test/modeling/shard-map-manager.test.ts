@@ -27,7 +27,7 @@ import {
   shardMapManagerOf,
   type Operation,
   type ShardKeyText,
-  type ShardPlace,
+  type ShardLocation,
 } from '../../src/modeling/patterns/shard-map-manager/index.js';
 import { regionalRouting } from '../../src/placement/index.js';
 import { sampled, costly } from '../support/run-length.js';
@@ -55,7 +55,7 @@ const byHundred = {
 
 let worlds = 0;
 
-function placeIn(server: ObservedTables, suffix: string): ShardPlace {
+function placeIn(server: ObservedTables, suffix: string): ShardLocation {
   return {
     table: (name) => openTable(server.clientOf(`${name}${suffix}`)),
     account: {
@@ -95,7 +95,7 @@ async function filled() {
   return { ...made, map, entities };
 }
 
-const countIn = async (place: ShardPlace) =>
+const countIn = async (place: ShardLocation) =>
   (await place.table('orders').page({})).rows.filter(({ rowKey }) => rowKey === '0001').length;
 
 describe('a manager of shard maps', () => {
@@ -207,7 +207,7 @@ describe('a manager of shard maps', () => {
       assert.equal((await again.entities(Order).get({ customer, id: 1 }))?.amount, 1);
     }
     const other = shardMapManagerOf({ ...settings, shards: {} });
-    await assert.rejects(other.addShard('north'), /no place of the shard 'north'/);
+    await assert.rejects(other.addShard('north'), /no location of the shard 'north'/);
   });
 
   it('detaches a shard, and attaches it when it has been compared', costly(), async () => {

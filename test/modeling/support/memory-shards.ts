@@ -5,7 +5,7 @@ import {
   type ManagedMap,
   type ShardMapManager,
   type ShardMapManagerOptions,
-  type ShardPlace,
+  type ShardLocation,
 } from '../../../src/modeling/patterns/shard-map-manager/index.js';
 import { holdingTimers, type Timers } from '../../../src/base/async/timers.js';
 import { allRows } from '../../../src/modeling/table/all-rows.js';
@@ -64,7 +64,7 @@ export class MemoryShards {
     options: Partial<ShardMapManagerOptions> = {},
     accounts: Partial<Record<ShardName, string>> = {},
   ): ShardMapManager {
-    const placeOf = (account: string): ShardPlace => ({
+    const locationOf = (account: string): ShardLocation => ({
       table: (name) => wrap(new MemoryTable(this.rows(account, name), { table: name })),
       account: wrap({
         create: async (name: string) => {
@@ -75,8 +75,10 @@ export class MemoryShards {
     });
     return shardMapManagerOf({
       control: wrap(new MemoryTable(this.control, { table: 'control' })),
-      shards: Object.fromEntries(shardNames.map((name) => [name, placeOf(accounts[name] ?? name)])),
-      home: placeOf('home'),
+      shards: Object.fromEntries(
+        shardNames.map((name) => [name, locationOf(accounts[name] ?? name)]),
+      ),
+      home: locationOf('home'),
       refreshMs: 0,
       settleMs: 0,
       takeOverMs: 0,

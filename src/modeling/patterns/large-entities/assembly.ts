@@ -102,7 +102,8 @@ async function bytesOfPlaces(
   manifest: Manifest,
   names: readonly string[],
 ): Promise<(name: string, value: ManifestValue) => Uint8Array> {
-  const needs = (place: string) => names.some((name) => described(manifest, name).at === place);
+  const needs = (location: string) =>
+    names.some((name) => described(manifest, name).at === location);
   const inEntity = joinParts(row.properties);
   const [inRows, inBlobs] = await Promise.all([
     needs('rows') ? readRows(table, row.partitionKey, manifest) : new Uint8Array(),
@@ -110,8 +111,8 @@ async function bytesOfPlaces(
   ]);
   return (name, { at, from, stored }) => {
     if (at === 'blob') return inBlobs[names.indexOf(name)] ?? new Uint8Array();
-    const place = at === 'rows' ? inRows : inEntity;
-    return place.subarray(from, from + stored);
+    const location = at === 'rows' ? inRows : inEntity;
+    return location.subarray(from, from + stored);
   };
 }
 

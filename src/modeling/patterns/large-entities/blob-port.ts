@@ -29,7 +29,7 @@ export interface BlobPage {
  * than 256 MiB sends several.
  */
 export interface BlobPort {
-  /** The URL of a blob. Needed for places with an address. Sends nothing. */
+  /** The URL of a blob. Needed for locations with an address. Sends nothing. */
   addressOf?(name: string): string;
   /** Names are never reused: an existing blob was put by an earlier attempt, and stays. */
   put(name: string, bytes: Uint8Array, details: BlobDetails): Promise<void>;

@@ -7,7 +7,7 @@ export { openValueBlobs } from './container-blobs.js';
 export { largeBinary, largeJson, largePropertiesOf, largeString } from './large-properties.js';
 export { withLargeValues, type LargeTable } from './large-table.js';
 export type { Manifest as LargeManifest, ManifestValue as LargeManifestValue } from './manifest.js';
-export type { BlobPlace, LargeOptions } from './options.js';
+export type { BlobLocation, LargeOptions } from './options.js';
 export {
   verifyLargeValues,
   type LargeReport,

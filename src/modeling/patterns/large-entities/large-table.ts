@@ -144,10 +144,10 @@ export class LargeTable implements TableGateway {
   /** The stored names to read for a selection. */
   #stored(select: readonly string[] | undefined): readonly string[] | undefined {
     if (select === undefined) return undefined;
-    const { candidates, places } = this.#expander.limits;
+    const { candidates, locations } = this.#expander.limits;
     const mayBeLarge =
       candidates === undefined ||
-      select.some((name) => candidates.has(name) || own(places, name) !== undefined);
+      select.some((name) => candidates.has(name) || own(locations, name) !== undefined);
     return [...select, ownerProperty, ...(mayBeLarge ? [manifestProperty, ...partNames] : [])];
   }
 

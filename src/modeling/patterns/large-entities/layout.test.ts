@@ -112,16 +112,16 @@ describe('the ladder of large values', () => {
     );
     assert.equal(isLargeRow({ ...key, properties }, limitsOf({})), true);
     const layout = await plan(properties);
-    const places = Object.entries(placesOf(layout));
-    assert.ok(places.length > 0 && places.length < 40);
-    assert.ok(places.every(([, place]) => place.endsWith('identity')));
+    const locations = Object.entries(placesOf(layout));
+    assert.ok(locations.length > 0 && locations.length < 40);
+    assert.ok(locations.every(([, location]) => location.endsWith('identity')));
     assert.ok('n39' in placesOf(layout));
   });
 
-  it('always puts into a blob what has its place there, as it is', async () => {
-    const places = { Photo: { at: 'blob', contentType: 'image/jpeg' } } as const;
+  it('always puts into a blob what has its location there, as it is', async () => {
+    const locations = { Photo: { at: 'blob', contentType: 'image/jpeg' } } as const;
     const photo = { type: 'Binary', value: Buffer.alloc(100) } as const;
-    const layout = await plan({ Photo: photo }, { blobs, places, compressAlways: true });
+    const layout = await plan({ Photo: photo }, { blobs, locations, compressAlways: true });
     const [blob] = layout.blobs;
     assert.deepEqual(blob?.bytes, photo.value);
     assert.equal(blob.details.contentType, 'image/jpeg');

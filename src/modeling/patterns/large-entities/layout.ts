@@ -5,7 +5,12 @@ import type { Row, RowProperties, WireValue } from '../../rows/row.js';
 import { operationBytes } from '../../table/request-size.js';
 import type { BlobDetails } from './blob-port.js';
 import { compressed, type ValueEncoding } from './compression.js';
-import { manifestProperty, renderManifest, type ManifestValue, type Place } from './manifest.js';
+import {
+  manifestProperty,
+  renderManifest,
+  type ManifestValue,
+  type ValueLocation,
+} from './manifest.js';
 import type { LargeLimits } from './options.js';
 import { partRowCount, partRows, partsCost, partsRequestBytes, splitIntoParts } from './parts.js';
 import { bytesOfValue, checksumOf, isLargeType, type LargeType } from './value-bytes.js';
@@ -36,8 +41,8 @@ interface Candidate {
   readonly plain: Uint8Array;
   stored: Uint8Array;
   encoding: ValueEncoding;
-  at: Place;
-  readonly isPlaced: boolean;
+  at: ValueLocation;
+  readonly hasLocation: boolean;
 }
 
 export interface LayoutRequest {
@@ -78,7 +83,7 @@ export async function layoutOf(request: LayoutRequest): Promise<Layout> {
 
 /**
  * Separates the properties that leave the entity: those beyond the inline limits or with a fixed
- * place, then the largest others until the rest fits.
+ * location, then the largest others until the rest fits.
  */
 function separate({ properties, ...key }: Row, limits: LargeLimits) {
   const rest: Record<string, WireValue> = { ...properties };
@@ -87,7 +92,7 @@ function separate({ properties, ...key }: Row, limits: LargeLimits) {
     const value = rest[name];
     if (value === undefined || !isLargeType(value)) return;
     const plain = bytesOfValue(value);
-    const isPlaced = own(limits.places, name) !== undefined;
+    const hasLocation = own(limits.locations, name) !== undefined;
     delete rest[name];
     candidates.push({
       name,
@@ -95,8 +100,8 @@ function separate({ properties, ...key }: Row, limits: LargeLimits) {
       plain,
       stored: plain,
       encoding: 'identity',
-      at: isPlaced ? 'blob' : 'entity',
-      isPlaced,
+      at: hasLocation ? 'blob' : 'entity',
+      hasLocation,
     });
   };
   const eligible = Object.keys(properties).filter((name) => isEligible(name, limits));
@@ -113,13 +118,13 @@ function separate({ properties, ...key }: Row, limits: LargeLimits) {
   return { rest: { ...key, properties: rest }, candidates };
 }
 
-function isEligible(name: string, { candidates, places }: LargeLimits): boolean {
-  return candidates === undefined || candidates.has(name) || own(places, name) !== undefined;
+function isEligible(name: string, { candidates, locations }: LargeLimits): boolean {
+  return candidates === undefined || candidates.has(name) || own(locations, name) !== undefined;
 }
 
 function isPastInline(name: string, value: WireValue | undefined, limits: LargeLimits): boolean {
   if (value === undefined || !isLargeType(value)) return false;
-  if (own(limits.places, name) !== undefined) return true;
+  if (own(limits.locations, name) !== undefined) return true;
   const { stringUnitsInline, binaryBytesInline } = limits;
   return value.value.length > (value.type === 'String' ? stringUnitsInline : binaryBytesInline);
 }
@@ -180,8 +185,8 @@ class Plan {
     }
   }
 
-  /** Moves the largest values to the next place until `isDone`. */
-  moveUntil(from: Place, to: Place, isDone: () => boolean): void {
+  /** Moves the largest values to the next location until `isDone`. */
+  moveUntil(from: ValueLocation, to: ValueLocation, isDone: () => boolean): void {
     for (const candidate of this.#bySize()) {
       if (isDone()) return;
       if (candidate.at === from) candidate.at = to;
@@ -196,7 +201,7 @@ class Plan {
   layout(): Layout {
     const { generation } = this.#request;
     const values = Object.fromEntries(
-      (['entity', 'rows', 'blob'] as const).flatMap((place) => this.#described(place)),
+      (['entity', 'rows', 'blob'] as const).flatMap((location) => this.#described(location)),
     );
     const rows = partRows(this.#rest, generation, this.#joined('rows'));
     const manifest = renderManifest({ generation, rows: rows.length, values });
@@ -211,8 +216,8 @@ class Plan {
 
   async #compress(candidate: Candidate): Promise<void> {
     const { compression } = this.#request.limits;
-    // Values with a fixed place stay uncompressed, for readers of the blob itself.
-    if (candidate.isPlaced || candidate.encoding !== 'identity' || compression === 'identity')
+    // Values with a fixed location stay uncompressed, for readers of the blob itself.
+    if (candidate.hasLocation || candidate.encoding !== 'identity' || compression === 'identity')
       return;
     const smaller = await compressed(compression, candidate.plain);
     if (smaller === undefined) return;
@@ -224,32 +229,32 @@ class Plan {
     return this.#candidates.toSorted((left, right) => right.stored.length - left.stored.length);
   }
 
-  #at(place: Place): readonly Candidate[] {
-    return this.#candidates.filter(({ at }) => at === place);
+  #at(location: ValueLocation): readonly Candidate[] {
+    return this.#candidates.filter(({ at }) => at === location);
   }
 
-  #bytesAt(place: Place): number {
-    return this.#at(place).reduce((sum, { stored }) => sum + stored.length, 0);
+  #bytesAt(location: ValueLocation): number {
+    return this.#at(location).reduce((sum, { stored }) => sum + stored.length, 0);
   }
 
-  #joined(place: Place): Uint8Array {
-    return Buffer.concat(this.#at(place).map(({ stored }) => stored));
+  #joined(location: ValueLocation): Uint8Array {
+    return Buffer.concat(this.#at(location).map(({ stored }) => stored));
   }
 
-  #described(place: Place): readonly (readonly [string, ManifestValue])[] {
+  #described(location: ValueLocation): readonly (readonly [string, ManifestValue])[] {
     let from = 0;
-    return this.#at(place).map((candidate) => {
+    return this.#at(location).map((candidate) => {
       const { name, type, encoding, stored, plain } = candidate;
       const value: ManifestValue = {
         type,
-        at: place,
+        at: location,
         encoding,
-        from: place === 'blob' ? 0 : from,
+        from: location === 'blob' ? 0 : from,
         stored: stored.length,
         bytes: plain.length,
         sha256: checksumOf(plain),
-        ...(place === 'blob' ? { blob: this.#blobName(candidate) } : {}),
-        ...addressIn(place === 'blob' ? this.#addressOf(candidate) : undefined),
+        ...(location === 'blob' ? { blob: this.#blobName(candidate) } : {}),
+        ...addressIn(location === 'blob' ? this.#addressOf(candidate) : undefined),
       };
       from += stored.length;
       return [name, value] as const;
@@ -269,8 +274,8 @@ class Plan {
   }
 
   #addressOf(candidate: Candidate): string | undefined {
-    const { places, addressOf } = this.#request.limits;
-    if (own(places, candidate.name)?.address !== true) return undefined;
+    const { locations, addressOf } = this.#request.limits;
+    if (own(locations, candidate.name)?.address !== true) return undefined;
     return addressOf?.(this.#blobName(candidate));
   }
 
@@ -282,7 +287,7 @@ class Plan {
   #blobs(): readonly PlannedBlob[] {
     const { partitionKey, rowKey } = this.#rest;
     return this.#at('blob').map((candidate) => {
-      const contentType = own(this.#request.limits.places, candidate.name)?.contentType;
+      const contentType = own(this.#request.limits.locations, candidate.name)?.contentType;
       const details: BlobDetails = {
         metadata: { [ownerMetadata]: encodeOwner(partitionKey, rowKey) },
         ...(contentType === undefined ? {} : { contentType }),

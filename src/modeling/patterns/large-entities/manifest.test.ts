@@ -53,7 +53,7 @@ describe('the description of large values', () => {
     ['a generation of another form', '0123', '012x'],
     ['a count of rows that is none', '"rows":2', '"rows":-1'],
     ['a type that is never large', '"String"', '"Int32"'],
-    ['a place that is not known', '"at":"rows"', '"at":"moon"'],
+    ['a location that is not known', '"at":"rows"', '"at":"moon"'],
     ['an encoding that is not known', '"br"', '"zstd"'],
     ['a size that is none', '"stored":6', '"stored":6.5'],
     ['a value in a blob without a name', ',"blob":"large/photos/x"', ''],

@@ -11,13 +11,13 @@ import type { LargeType } from './value-bytes.js';
 export const manifestProperty = '_Large';
 
 /** In parts of the entity itself, in rows of their own, or in a blob. */
-export type Place = 'entity' | 'rows' | 'blob';
+export type ValueLocation = 'entity' | 'rows' | 'blob';
 
 export interface ManifestValue {
   readonly type: LargeType;
-  readonly at: Place;
+  readonly at: ValueLocation;
   readonly encoding: ValueEncoding;
-  /** The offset in the bytes of its place; 0 in a blob. */
+  /** The offset in the bytes of its location; 0 in a blob. */
   readonly from: number;
   /** Bytes as stored. */
   readonly stored: number;
@@ -34,7 +34,7 @@ export interface ManifestValue {
 export interface Manifest {
   /** Identifies the write: 32 hexadecimal digits. */
   readonly generation: string;
-  /** The number of rows with the bytes of the place 'rows'. */
+  /** The number of rows with the bytes of the location 'rows'. */
   readonly rows: number;
   /** By the name of the property. */
   readonly values: Readonly<Record<string, ManifestValue>>;
@@ -95,7 +95,8 @@ function parseValue(name: string, given: unknown): ManifestValue {
   if (!isRecord(given)) throw malformed(`'${name}' is not described`);
   const { type, at, enc = 'identity', from = 0, stored, bytes, sha256, blob, address } = given;
   if (type !== 'String' && type !== 'Binary') throw malformed(`'${name}' has no type`);
-  if (at !== 'entity' && at !== 'rows' && at !== 'blob') throw malformed(`'${name}' has no place`);
+  if (at !== 'entity' && at !== 'rows' && at !== 'blob')
+    throw malformed(`'${name}' has no location`);
   if (enc !== 'identity' && enc !== 'br' && enc !== 'deflate') {
     throw malformed(`'${name}' is encoded as ${JSON.stringify(enc)}`);
   }

@@ -8,7 +8,7 @@ import type { ValueEncoding } from './compression.js';
 /**
  * A property that is always in a blob, uncompressed, so that its address can be given to a browser.
  */
-export interface BlobPlace {
+export interface BlobLocation {
   readonly at: 'blob';
   /** Such as `image/jpeg`; `application/octet-stream` when absent. */
   readonly contentType?: string;
@@ -48,8 +48,8 @@ export interface LargeOptions extends ContentionOptions {
   readonly blobs?: BlobPort;
   /** The prefix of blob names; `large/` when absent. */
   readonly blobPrefix?: string;
-  /** Properties with a fixed place, by stored name. */
-  readonly places?: Readonly<Record<string, BlobPlace>>;
+  /** Properties with a fixed location, by stored name. */
+  readonly locations?: Readonly<Record<string, BlobLocation>>;
   /**
    * The age from which `verifyLargeValues` considers an unreferenced blob abandoned; an hour when
    * absent. A write that takes more than half of it between its first blob and its entity fails.
@@ -71,14 +71,14 @@ export interface LargeLimits {
   readonly useRows: boolean;
   readonly useBlobs: boolean;
   readonly blobPrefix: string;
-  readonly places: Readonly<Record<string, BlobPlace>>;
+  readonly locations: Readonly<Record<string, BlobLocation>>;
   readonly addressOf: ((blob: string) => string) | undefined;
 }
 
 /** Throws `DefinitionError` for an address that the blobs cannot tell. */
 export function limitsOf(options: LargeOptions): LargeLimits {
-  const { properties, places = {}, blobs } = options;
-  const addressed = Object.keys(places).find((name) => places[name]?.address === true);
+  const { properties, locations = {}, blobs } = options;
+  const addressed = Object.keys(locations).find((name) => locations[name]?.address === true);
   if (addressed !== undefined && blobs?.addressOf === undefined) {
     throw new DefinitionError(
       `'${addressed}' cannot have the address of its blob: pass 'blobs' with addressOf, such as ` +
@@ -95,7 +95,7 @@ export function limitsOf(options: LargeOptions): LargeLimits {
     useRows: options.useRows ?? true,
     useBlobs: blobs !== undefined,
     blobPrefix: options.blobPrefix ?? 'large/',
-    places,
+    locations,
     addressOf: blobs?.addressOf?.bind(blobs),
   };
 }

@@ -48,6 +48,6 @@ export type {
 export type { Distribution, ReferenceDifference, ReferenceTable } from './reference-table.js';
 export { backUpShard, restoreShard, type RestoreOptions } from './shard-backup.js';
 export type { AttachOptions, AttachReport } from './shard-attach.js';
-export type { ShardPlace } from './shard-place.js';
+export type { ShardLocation } from './shard-location.js';
 export { shardMapManagerOf, type NewMap, type ShardMapManager } from './shard-map-manager.js';
 export type { ShardDescription, ShardInfo, ShardStatus } from './shard-statuses.js';

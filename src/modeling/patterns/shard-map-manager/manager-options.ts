@@ -2,7 +2,7 @@ import type { Clock } from '../../../base/clock.js';
 import type { Randomness } from '../../../base/randomness.js';
 import type { TableGateway } from '../../table/gateway.js';
 import type { ShardMapOptions } from '../shard-map/shard-map-options.js';
-import type { ShardPlace } from './shard-place.js';
+import type { ShardLocation } from './shard-location.js';
 
 /** The options that a shard map has as well apply to each map of the manager. */
 export interface ShardMapManagerOptions extends Pick<
@@ -20,9 +20,9 @@ export interface ShardMapManagerOptions extends Pick<
    * Where reference data are written; each shard has a copy of them. Absent: there are no reference
    * data.
    */
-  readonly home?: ShardPlace;
+  readonly home?: ShardLocation;
   /** Where each shard is. Those that are not registered are not used. */
-  readonly shards: Readonly<Record<string, ShardPlace>>;
+  readonly shards: Readonly<Record<string, ShardLocation>>;
   /** The system's when absent. */
   readonly clock?: Clock;
   readonly randomness?: Randomness;

@@ -43,7 +43,7 @@ export interface MapRebuild {
 export interface RebuildParts<T extends ShardKeyType> {
   readonly control: TableGateway;
   readonly rows: ManagerRows;
-  /** The table of the map on every shard that the program has a place of. */
+  /** The table of the map on every shard that the program has a location of. */
   readonly tables: ReadonlyMap<string, TableGateway>;
   readonly map: ManagedMap<T>;
   /** The row of its registration. */
@@ -102,6 +102,6 @@ async function boundShards(
   if (bound.length > 0) return bound;
   throw new ManagerError(
     `no table of a shard is of the map '${owner.map}' in ${owner.control}; create it, or give the ` +
-      'places of its shards and the name of its table',
+      'locations of its shards and the name of its table',
   );
 }

@@ -16,10 +16,10 @@ import { printOfSchema, routedByKeys, type MapSchema } from './map-schema.js';
 import type { ShardMapManagerOptions } from './manager-options.js';
 import { referenceName } from './reference-table.js';
 import { sharedLook } from './restoring-shards.js';
-import type { ShardPlace } from './shard-place.js';
+import type { ShardLocation } from './shard-location.js';
 import {
   guardedTable,
-  tableOfPlace,
+  tableOfLocation,
   type ShardInfo,
   type ShardStatuses,
 } from './shard-statuses.js';
@@ -32,7 +32,7 @@ export interface OpenedMapParts {
   readonly clock: Clock;
   readonly shards: () => Promise<readonly ShardInfo[]>;
   /** Throws `DefinitionError` for a manager without one. */
-  readonly home: () => ShardPlace;
+  readonly home: () => ShardLocation;
   /** The tables of this name on all shards with copies of reference data, by shard. */
   readonly copies: (table: string) => Promise<ReadonlyMap<string, TableGateway>>;
 }
@@ -54,7 +54,7 @@ export function openedMap<T extends ShardKeyType>(
   { options, rows, statuses, clock, shards, home, copies }: OpenedMapParts,
   { name, table, schema, compared }: OpenedMapName<T>,
 ): ManagedMap<T> {
-  const { control, controlCopies, shards: places } = options;
+  const { control, controlCopies, shards: locations } = options;
   const { randomness = systemRandomness } = options;
   const { keyType } = printOfSchema(name, schema);
   // A shard gets its tables when it is registered, and when it comes back.
@@ -63,9 +63,9 @@ export function openedMap<T extends ShardKeyType>(
     const state = await findMapState(control, name);
     return state !== undefined && !shardsOfState(state).includes(shard);
   };
-  const entries = Object.entries(places).map(([shard, place]) => [
+  const entries = Object.entries(locations).map(([shard, location]) => [
     shard,
-    tableOfPlace(place.table(table), () => mayBeAbsent(shard)),
+    tableOfLocation(location.table(table), () => mayBeAbsent(shard)),
   ]);
   const tables = Object.fromEntries(entries) as Readonly<Record<string, TableGateway>>;
   const guarded = Object.fromEntries(
@@ -91,7 +91,7 @@ export function openedMap<T extends ShardKeyType>(
   const map = managedShardMapOf({ ...common, shards: guarded }, rules);
   const tableIn = (from: Readonly<Record<string, TableGateway>>) => (shard: string) => {
     const found = own(from, shard);
-    if (found === undefined) throw new DefinitionError(`no place of the shard '${shard}'`);
+    if (found === undefined) throw new DefinitionError(`no location of the shard '${shard}'`);
     return found;
   };
   return new ManagedMap<T>({

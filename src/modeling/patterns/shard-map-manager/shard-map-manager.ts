@@ -39,7 +39,7 @@ import {
   type AttachOptions,
   type AttachReport,
 } from './shard-attach.js';
-import type { ShardPlace } from './shard-place.js';
+import type { ShardLocation } from './shard-location.js';
 import { refuseUsed, releaseShard, requireUnused } from './shard-release.js';
 import { unendedRestore } from './restoring-shards.js';
 import {
@@ -92,7 +92,7 @@ export class ShardMapManager {
       rows: this.#rows,
       clock,
       shards: () => this.shards(),
-      place: (shard) => this.#place(shard),
+      location: (shard) => this.#location(shard),
       home: (map) => this.#home(map),
     });
     this.backups = new ShardBackups({
@@ -100,7 +100,7 @@ export class ShardMapManager {
       clock,
       randomness,
       shards: () => this.shards(),
-      place: (shard) => this.#place(shard),
+      location: (shard) => this.#location(shard),
       tables: this.#tables,
     });
   }
@@ -110,14 +110,15 @@ export class ShardMapManager {
    * reference data; one that is registered keeps its status, and gets what a killed call has left
    * out. A point read and an insert, a request for each table, the point reads of `attach`, and for
    * its copies of reference data those of `verify` and `distribute`. Throws `DefinitionError` for a
-   * shard that this program has no place of, and when maps have reference data and this manager no
-   * home, and `ManagerError` for one that a map leads to: its row was lost, and `rebuild` finds it.
+   * shard that this program has no location of, and when maps have reference data and this manager
+   * no home, and `ManagerError` for one that a map leads to: its row was lost, and `rebuild` finds
+   * it.
    */
   async addShard(
     name: string,
     { region = '', holds = [] }: Partial<Pick<ShardInfo, 'region' | 'holds'>> = {},
   ): Promise<void> {
-    this.#place(name);
+    this.#location(name);
     const found = await this.#rows.find('shard', name);
     if (found !== undefined) {
       return isServing(shardInfo(found).status) ? this.#tables.endServe(name) : undefined;
@@ -211,7 +212,7 @@ export class ShardMapManager {
     const used = shardsOfState({ version: 1, phase: 'settled', routing: built.routing });
     const online = (await this.shards()).filter(({ status }) => status === 'online');
     for (const shard of used) {
-      this.#place(shard);
+      this.#location(shard);
       if (online.some((info) => info.name === shard)) continue;
       throw new ManagerError(`the map '${name}' needs the shard '${shard}', which is not online`);
     }
@@ -271,11 +272,11 @@ export class ShardMapManager {
     if (found !== undefined && found.texts['Table'] !== table) {
       throw new ManagerError(`the table of the map '${name}' is '${found.texts['Table']}'`);
     }
-    const places = Object.entries(this.#options.shards);
+    const locations = Object.entries(this.#options.shards);
     const parts = {
       control: this.#options.control,
       rows: this.#rows,
-      tables: new Map(places.map(([shard, place]) => [shard, place.table(table)])),
+      tables: new Map(locations.map(([shard, location]) => [shard, location.table(table)])),
       map: this.#managed(name, table, schema),
       texts: textsOfMap(table, print),
     };
@@ -332,7 +333,7 @@ export class ShardMapManager {
     const { control } = this.#options;
     const shards = (await this.shards()).map((info) => info.name);
     for (const shard of shards) {
-      await requireUnused(this.#place(shard).table(map.table), shard, options);
+      await requireUnused(this.#location(shard).table(map.table), shard, options);
     }
     const key = mapKey(name);
     await writeIfPresent(() => control.write({ kind: 'delete', key, etag: '*' }));
@@ -347,7 +348,7 @@ export class ShardMapManager {
     options: { readonly rows?: 'kept' },
   ): Promise<void> {
     const owner = { map, control: this.#options.control.table, shard };
-    await releaseShard(this.#place(shard).table(table), owner, options);
+    await releaseShard(this.#location(shard).table(table), owner, options);
   }
 
   /**
@@ -455,7 +456,7 @@ export class ShardMapManager {
     );
   }
 
-  #home(map: string): ShardPlace {
+  #home(map: string): ShardLocation {
     const { home } = this.#options;
     if (home !== undefined) return home;
     throw new DefinitionError(`the map '${map}' has reference data, and this manager no home`);
@@ -464,13 +465,13 @@ export class ShardMapManager {
   /** A table of the shards that programs may use. */
   async #copies(table: string): Promise<ReadonlyMap<string, TableGateway>> {
     const used = (await this.shards()).filter(({ status }) => isServing(status));
-    return new Map(used.map(({ name }) => [name, this.#place(name).table(table)]));
+    return new Map(used.map(({ name }) => [name, this.#location(name).table(table)]));
   }
 
-  #place(shard: string): ShardPlace {
-    const place = own(this.#options.shards, shard);
-    if (place !== undefined) return place;
-    throw new DefinitionError(`this program has no place of the shard '${shard}'`);
+  #location(shard: string): ShardLocation {
+    const location = own(this.#options.shards, shard);
+    if (location !== undefined) return location;
+    throw new DefinitionError(`this program has no location of the shard '${shard}'`);
   }
 
   async #shardRow(name: string): Promise<ManagerRow> {

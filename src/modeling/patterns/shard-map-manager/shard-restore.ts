@@ -16,7 +16,7 @@ import type { RestoringRun } from './restored-partition.js';
 import { restoreTable } from './restored-table.js';
 import { howToEnd } from './restoring-shards.js';
 import { requireEmpty, rowsIn } from './shard-backup.js';
-import { createTableOf, type ShardPlace } from './shard-place.js';
+import { createTableOf, type ShardLocation } from './shard-location.js';
 import type { ReleaseOptions } from './shard-release.js';
 import { shardInfo } from './shard-statuses.js';
 import type { ShardTables } from './shard-tables.js';
@@ -46,8 +46,8 @@ export interface RestoreOfShard {
 export interface RestoreParts {
   readonly rows: ManagerRows;
   readonly randomness: Randomness;
-  /** Throws `DefinitionError` for a shard that this program has no place of. */
-  readonly place: (shard: string) => ShardPlace;
+  /** Throws `DefinitionError` for a shard that this program has no location of. */
+  readonly location: (shard: string) => ShardLocation;
   readonly tables: Pick<ShardTables, 'lackedBy' | 'of'>;
 }
 
@@ -90,7 +90,7 @@ export async function restoreBackup(
   // Before tables are there: an operation takes an empty one for that of a shard without rows.
   await begin(rows, run, { row, left });
   for (const [table] of restored) {
-    await createTableOf(parts.place(shard), table, `the shard '${shard}'`);
+    await createTableOf(parts.location(shard), table, `the shard '${shard}'`);
   }
   const log = new RestoreLog(backup, 'writing', onProgress);
   for (const [table, gateway] of restored) {

@@ -137,10 +137,10 @@ export function guardedTable(
 }
 
 /**
- * A table of a place, which reads as empty when there is none and `mayBeAbsent` says that there
+ * A table of a location, which reads as empty when there is none and `mayBeAbsent` says that there
  * need not be.
  */
-export function tableOfPlace(
+export function tableOfLocation(
   table: TableGateway,
   mayBeAbsent: () => Promise<boolean>,
 ): TableGateway {

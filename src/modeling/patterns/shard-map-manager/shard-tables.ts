@@ -9,7 +9,7 @@ import { ManagerError } from './manager-errors.js';
 import type { ManagerRow, ManagerRows, Texts } from './manager-rows.js';
 import { referencesIn, tableIn, tablesIn } from './map-registration.js';
 import { ReferenceCopies, referenceName, type ComparedBy } from './reference-table.js';
-import { createTableOf, type ShardPlace } from './shard-place.js';
+import { createTableOf, type ShardLocation } from './shard-location.js';
 import { isServing, type ShardInfo } from './shard-statuses.js';
 
 /** What the manager gives to make the tables of shards. */
@@ -18,10 +18,10 @@ export interface ShardTablesParts {
   readonly rows: ManagerRows;
   readonly clock: Clock;
   readonly shards: () => Promise<readonly ShardInfo[]>;
-  /** Throws `DefinitionError` for a shard that this program has no place of. */
-  readonly place: (shard: string) => ShardPlace;
+  /** Throws `DefinitionError` for a shard that this program has no location of. */
+  readonly location: (shard: string) => ShardLocation;
   /** Where a map has its reference data. Throws `DefinitionError` for a manager without one. */
-  readonly home: (map: string) => ShardPlace;
+  readonly home: (map: string) => ShardLocation;
 }
 
 /** What maps lack on a shard. */
@@ -86,24 +86,25 @@ export class ShardTables {
 
   /** The tables of maps on one shard. */
   async create(shard: string, maps: readonly Pick<ManagerRow, 'texts'>[]): Promise<void> {
-    const place = this.#parts.place(shard);
+    const location = this.#parts.location(shard);
     for (const { texts } of maps) {
-      for (const each of tablesIn(texts)) await createTableOf(place, each, `the shard '${shard}'`);
+      for (const each of tablesIn(texts))
+        await createTableOf(location, each, `the shard '${shard}'`);
     }
   }
 
   /** The tables that maps have on a shard, by name, whatever its status. A range read. */
   async of(shard: string): Promise<ReadonlyMap<string, TableGateway>> {
-    const { rows, place } = this.#parts;
+    const { rows, location } = this.#parts;
     const names = (await rows.list('map')).flatMap(({ texts }) => tablesIn(texts));
-    return new Map(names.map((name) => [name, place(shard).table(name)]));
+    return new Map(names.map((name) => [name, location(shard).table(name)]));
   }
 
   /** A table on those of the shards where it is already. A point read for each. */
   async there(table: string, shards: readonly string[]): Promise<readonly WalkedShard[]> {
     const found: WalkedShard[] = [];
     for (const name of shards) {
-      const gateway = this.#parts.place(name).table(table);
+      const gateway = this.#parts.location(name).table(table);
       if (await tableExists(gateway)) found.push({ name, table: gateway });
     }
     return found;
@@ -114,8 +115,8 @@ export class ShardTables {
    * `ShardTakenError` for the table of another map, or of another shard.
    */
   async lackedBy(shard: string, maps: readonly ManagerRow[]): Promise<LackedTables> {
-    const { control, place } = this.#parts;
-    const { table: tableOf } = place(shard);
+    const { control, location } = this.#parts;
+    const { table: tableOf } = location(shard);
     const [missing, unbound]: [string[], string[]] = [[], []];
     for (const { name, texts } of maps) {
       for (const each of tablesIn(texts)) {
@@ -134,8 +135,8 @@ export class ShardTables {
    * another map, or to this map as another shard.
    */
   async #isBound(shard: string, map: string, tableName: string): Promise<boolean> {
-    const { control, place } = this.#parts;
-    const table = place(shard).table(tableName);
+    const { control, location } = this.#parts;
+    const table = location(shard).table(tableName);
     const found = await ifTableExists(() => ownerOfShard(table));
     if (found !== undefined) requireOwner(table, found, { map, control: control.table, shard });
     return found !== undefined;
@@ -164,7 +165,7 @@ export class ShardTables {
     { name: map, texts }: ManagerRow,
     compared: ComparedBy,
   ): Promise<void> {
-    const { rows, clock, place, home } = this.#parts;
+    const { rows, clock, location, home } = this.#parts;
     for (const table of referencesIn(texts)) {
       const copies = new ReferenceCopies({
         name: referenceName(map, table),
@@ -172,7 +173,7 @@ export class ShardTables {
         rows,
         clock,
       });
-      await copies.bring(shard, place(shard).table(table), compared);
+      await copies.bring(shard, location(shard).table(table), compared);
     }
   }
 }
