@@ -186,8 +186,9 @@ export class Mover {
       }
     } catch (error) {
       if (error instanceof TakenOverError) {
-        // The answer of the switch was lost: the row has what this process has written.
-        if (await this.#held.reread(isMove)) return this.#held.row.step;
+        // The answer of the switch may be lost: then the row has what this process has written.
+        const isOwn = await this.#held.reread(isMove);
+        if (isOwn && this.#held.row.step === 'activate') return 'activate';
         throw error;
       }
       // The source or the catalogue is away too. The next process that takes over ends the pause.
