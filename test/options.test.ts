@@ -132,7 +132,7 @@ describe('every option', () => {
       assert.ok(isOption(name));
       const words = [row.help, ...(row.flags ?? []).map(({ help = row.help }) => help)];
       for (const help of words) assert.match(help, /^[^A-Z.][^]{7,}[^.]$/, name);
-      const has = [row.standard, row.startStandard, row.standardWords, row.page];
+      const has = [row.defaultValue, row.startDefault, row.defaultWords, row.page];
       assert.ok(
         has.some((each) => each !== undefined),
         `${name} needs a default`,

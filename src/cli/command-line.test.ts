@@ -35,7 +35,7 @@ interface PageRow {
   /** The texts in the first cell that are marked as code. */
   readonly names: readonly string[];
   /** Undefined where the table has no such column. */
-  readonly standard: string | undefined;
+  readonly defaultValue: string | undefined;
   readonly rest: string;
 }
 
@@ -51,7 +51,7 @@ function rowsOf(section: string): PageRow[] {
     const at = columns.indexOf('default');
     return rows.map(cellsOf).map((cells) => ({
       names: codesIn(cells[0] ?? ''),
-      standard: at < 0 ? undefined : cells[at],
+      defaultValue: at < 0 ? undefined : cells[at],
       rest: cells.filter((_, index) => index !== 0 && index !== at).join(' '),
     }));
   });
@@ -71,11 +71,11 @@ const variablesIn = ({ rest }: PageRow): string[] =>
   );
 
 /** The default value in a row: in its own column, or in the meaning. */
-function standardIn({ standard, rest }: PageRow): string | undefined {
-  if (standard === undefined) return /\. Default `([^`]+)`/.exec(rest)?.[1];
-  if (standard === 'see meaning') return /by default `([^`]+)`/.exec(rest)?.[1];
+function defaultIn({ defaultValue, rest }: PageRow): string | undefined {
+  if (defaultValue === undefined) return /\. Default `([^`]+)`/.exec(rest)?.[1];
+  if (defaultValue === 'see meaning') return /by default `([^`]+)`/.exec(rest)?.[1];
   return /^(?:`([^`]+)`|(\d+))/
-    .exec(standard)
+    .exec(defaultValue)
     ?.slice(1)
     .find((found) => found !== undefined);
 }
@@ -86,7 +86,7 @@ const startFacts = new Map(
     (row.flags ?? []).map((flag) => [
       longOf(flag),
       {
-        standardWords: flag.part === undefined ? row.standardWords : undefined,
+        defaultWords: flag.part === undefined ? row.defaultWords : undefined,
         otherVariables: codesIn(flag.otherVariables ?? ''),
       },
     ]),
@@ -94,7 +94,7 @@ const startFacts = new Map(
 );
 
 /** The default of an option; where only its description tells one, that. */
-function standardOf(option: Option): string | undefined {
+function defaultOf(option: Option): string | undefined {
   const { defaultValue, defaultValueDescription, description } = option;
   if (defaultValueDescription !== undefined) return defaultValueDescription;
   if (typeof defaultValue === 'string' || typeof defaultValue === 'number') {
@@ -114,15 +114,18 @@ function variablesOf(option: Option, name: string): readonly string[] {
 
 const longName = ({ long }: Option): string => long ?? '';
 
-/** Throws unless the row tells exactly the default of an option, or one that its words have. */
-function standardHolds(option: Option, row: PageRow, name: string): void {
-  const [told, standard] = [standardIn(row), standardOf(option)];
-  const words = name === 'tabularium start' ? startFacts.get(longName(option))?.standardWords : '';
-  const sentence = standard?.includes(' ') === true ? standard : words;
-  if (standard !== undefined && standard !== sentence) {
-    assert.equal(told, standard, `the default of ${option.flags}`);
+/** Throws unless the row has exactly the default of an option, or one that its words have. */
+function defaultHolds(option: Option, row: PageRow, name: string): void {
+  const [written, defaultValue] = [defaultIn(row), defaultOf(option)];
+  const words = name === 'tabularium start' ? startFacts.get(longName(option))?.defaultWords : '';
+  const sentence = defaultValue?.includes(' ') === true ? defaultValue : words;
+  if (defaultValue !== undefined && defaultValue !== sentence) {
+    assert.equal(written, defaultValue, `the default of ${option.flags}`);
   } else {
-    assert.ok(told === undefined || sentence?.includes(told), `${option.flags} is not ${told}`);
+    assert.ok(
+      written === undefined || sentence?.includes(written),
+      `${option.flags} is not ${written}`,
+    );
   }
 }
 
@@ -185,7 +188,7 @@ void describe('docs/reference/command-line.md', () => {
       for (const option of command.options) {
         const row = rowOf(option);
         assert.ok(row !== undefined, option.flags);
-        standardHolds(option, row, name);
+        defaultHolds(option, row, name);
         variablesHold(option, row, name);
         valuesHold(option, row);
       }

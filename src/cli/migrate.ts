@@ -32,7 +32,7 @@ interface MigrateFlags {
 const databaseWord = 'postgres';
 const urlForm = /^postgres(?:ql)?:\/\//;
 const urlVariable = 'TABULARIUM_POSTGRES_URL';
-const schemaDefault = `default: ${optionTable.postgresSchema.standard}`;
+const schemaDefault = `default: ${optionTable.postgresSchema.defaultValue}`;
 
 export function migrateCommand(): Command {
   const locations =
@@ -76,8 +76,8 @@ Examples:
 }
 
 function directoryOption(side: 'from' | 'to', what: string): Option {
-  const { startStandard } = optionTable.location;
-  return new Option(`--${side}-location <directory>`, `${what} (default: ${startStandard})`);
+  const { startDefault } = optionTable.location;
+  return new Option(`--${side}-location <directory>`, `${what} (default: ${startDefault})`);
 }
 
 async function run(flags: MigrateFlags): Promise<void> {
@@ -141,7 +141,7 @@ function locationOf(
   }
   if (urlForm.test(url)) {
     return {
-      location: directory ?? String(optionTable.location.startStandard),
+      location: directory ?? String(optionTable.location.startDefault),
       postgresUrl: url,
       ...(schema !== undefined && { postgresSchema: schema }),
     };

@@ -1,6 +1,6 @@
 import { expectedWords } from '../../src/base/shape/words.js';
 import type { Shape } from '../../src/base/shape/shape.js';
-import { standardOf } from '../../src/app/options/config-schema.js';
+import { defaultOf } from '../../src/app/options/config-schema.js';
 import { longOf, type Flag, type Option } from '../../src/app/options/option.js';
 import { optionRows, serverTable } from '../../src/app/options/table.js';
 
@@ -59,7 +59,7 @@ function settingRow(row: Option, { part, flags }: SettingLine): Row {
     flags.map((flag) => spellings(flag)).join(', '),
     variables.join(', '),
     place.length === 0 ? '' : code(place.join('.')),
-    isFirst ? defaultCell(row, standardOf(row)) : '',
+    isFirst ? defaultCell(row, defaultOf(row)) : '',
   ];
 }
 
@@ -73,8 +73,11 @@ function variablesOf(flag: Flag): readonly string[] {
   return [...own, ...(otherVariables === undefined ? [] : [otherVariables])];
 }
 
-function defaultCell({ standard, startStandard, page }: Option, words: string | undefined): string {
-  const isValue = standard !== undefined || startStandard !== undefined;
+function defaultCell(
+  { defaultValue, startDefault, page }: Option,
+  words: string | undefined,
+): string {
+  const isValue = defaultValue !== undefined || startDefault !== undefined;
   if (words === undefined) return page === undefined ? '' : `[see there](${page})`;
   return isValue ? code(words) : words;
 }
@@ -84,7 +87,7 @@ function programTable(): string {
   const rows = Object.entries<Option>(serverTable).map(([name, row]) => [
     code(name),
     typeWords(row.shape),
-    defaultCell(row, row.standard === undefined ? row.standardWords : String(row.standard)),
+    defaultCell(row, row.defaultValue === undefined ? row.defaultWords : String(row.defaultValue)),
     `${row.help}${row.page === undefined ? '' : ` ([more](${row.page}))`}`,
     (row.flags ?? [])
       .filter(({ isOfAzurite }) => !isOfAzurite)

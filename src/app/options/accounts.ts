@@ -95,7 +95,7 @@ export const accountOptions = {
   accounts: option({
     shape: list(account, { min: 1 }),
     help: 'the storage accounts to serve',
-    standardWords: 'the development account devstoreaccount1',
+    defaultWords: 'the development account devstoreaccount1',
     group: 'Accounts:',
     flags: [
       {

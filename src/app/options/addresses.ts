@@ -28,7 +28,7 @@ export const addressOptions = {
   host: option({
     shape: address,
     help: 'the address to listen on; 0.0.0.0 for every network',
-    standard: '127.0.0.1',
+    defaultValue: '127.0.0.1',
     group: 'Addresses:',
     flags: [{ spelling: '--host <address>', form: 'text', variable: 'TABULARIUM_HOST' }],
     file: { member: 'host', example: '0.0.0.0' },
@@ -45,7 +45,7 @@ export const addressOptions = {
     help:
       'answer requests for the development account under this host name as well; .example.com for ' +
       'all names under it, * for all',
-    standardWords: 'none but those that pages of the web cannot have',
+    defaultWords: 'none but those that pages of the web cannot have',
     group: 'Addresses:',
     flags: [{ spelling: '--allow-host <name>', form: 'names', variable: 'TABULARIUM_ALLOW_HOST' }],
     file: {
@@ -101,8 +101,8 @@ function portOption(service: ServiceName): Option<number> {
   return option({
     shape: port,
     help: `the port of the ${service} service; 0 picks a free one`,
-    standard: 0,
-    startStandard: emulatorPort,
+    defaultValue: 0,
+    startDefault: emulatorPort,
     group: 'Addresses:',
     flags: portFlags(service),
     file: { member: `${plural}.port`, example: emulatorPort },
@@ -113,7 +113,7 @@ function hostOption(service: ServiceName): Option<string> {
   return option({
     shape: address,
     help: `where the ${service} service listens instead of host`,
-    standardWords: 'as host',
+    defaultWords: 'as host',
     flags: [hostFlag(service)],
     file: { member: `${services[service].plural}.host`, example: '0.0.0.0' },
   });
@@ -123,7 +123,7 @@ function limitsOption(service: ServiceName): Option<Partial<HttpLimits>> {
   return option({
     shape: limitsShape,
     help: `bounds of HTTP for the ${service} service`,
-    standardWords: 'as limits',
+    defaultWords: 'as limits',
     flags: [keepAliveFlag(service)],
     file: { member: `${services[service].plural}.limits`, example: { keepAliveTimeoutMs: 30_000 } },
     page: 'configuration.md#limits',

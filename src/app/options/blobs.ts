@@ -20,7 +20,7 @@ export const blobRows = {
   blobVersioning: option({
     shape: accounts,
     help: 'keep versions of blobs: in all accounts, or in those that are named',
-    standard: false,
+    defaultValue: false,
     group: 'Data:',
     flags: [
       {
@@ -42,7 +42,7 @@ export const blobRows = {
   blobImmutability: option({
     shape: accounts,
     help: 'let blobs have immutability policies and legal holds, and keep versions: in all accounts, or in those that are named',
-    standard: false,
+    defaultValue: false,
     group: 'Data:',
     flags: [
       {
@@ -63,7 +63,7 @@ export const blobRows = {
   refusePublicAccess: option({
     shape: accounts,
     help: 'let nobody read blobs without a credential: in all accounts, or in those that are named',
-    standard: false,
+    defaultValue: false,
     group: 'Data:',
     flags: [
       {
@@ -84,7 +84,7 @@ export const blobRows = {
   containerRetentionDays: option({
     shape: whole(0, retentionDaysMax),
     help: 'for how many days deleted containers of blobs are kept, and can be restored; 0: not kept',
-    standard: 0,
+    defaultValue: 0,
     group: 'Data:',
     flags: [
       {
@@ -112,7 +112,7 @@ export const blockRows = {
   maxBlockMiB: option({
     shape: whole(1, blockMebibytes),
     help: 'how many mebibytes one block may have that is put or appended',
-    standard: blockMebibytes,
+    defaultValue: blockMebibytes,
     group: 'Data:',
     flags: [
       {

@@ -87,19 +87,23 @@ function fileMember({ row, file }: FileRow): ShapeMember {
 
 /** The description of an option: its meaning, its default, and when a change takes effect. */
 function descriptionOf(row: Option, file: FileMember): string {
-  const standard = standardOf(row);
+  const defaultValue = defaultOf(row);
   const meaning = file.help ?? row.help;
   return [
     `${meaning.charAt(0).toUpperCase()}${meaning.slice(1)}.`,
-    ...(standard === undefined ? [] : [`Default: ${standard}.`]),
+    ...(defaultValue === undefined ? [] : [`Default: ${defaultValue}.`]),
     ...(row.reloads === true ? ['Changes hold without a restart.'] : []),
   ].join(' ');
 }
 
 /** The default of an option in `tabularium start`, for people. */
-export function standardOf({ startStandard, standard, standardWords }: Option): string | undefined {
-  const value = startStandard ?? standard;
-  return value === undefined ? standardWords : String(value);
+export function defaultOf({
+  startDefault,
+  defaultValue,
+  defaultWords,
+}: Option): string | undefined {
+  const value = startDefault ?? defaultValue;
+  return value === undefined ? defaultWords : String(value);
 }
 
 function objectOf(members: readonly (readonly [string, ShapeMember])[]): Shape {

@@ -59,7 +59,7 @@ export const copySourceOptions = {
   copySources: option({
     shape: copySources,
     help: 'other servers that blobs are copied from',
-    standardWords: 'none',
+    defaultWords: 'none',
     group: 'Copies from other servers:',
     flags: [
       {

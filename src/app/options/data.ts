@@ -9,7 +9,7 @@ export const storageOptions = {
   location: option({
     shape: text(),
     help: 'the data directory; made when it does not exist',
-    startStandard: './.tabularium',
+    startDefault: './.tabularium',
     group: 'Data:',
     flags: [
       {
@@ -24,7 +24,7 @@ export const storageOptions = {
   inMemory: option({
     shape: boolean,
     help: 'keep everything in memory; it is gone when the server stops',
-    standard: false,
+    defaultValue: false,
     group: 'Data:',
     flags: [
       { spelling: '--in-memory', form: 'on', variable: 'TABULARIUM_IN_MEMORY' },
@@ -46,7 +46,7 @@ export const storageOptions = {
     help:
       'where entities, messages and blobs are kept: lmdb, in the data directory; postgres, in a ' +
       'database that several servers may share',
-    standardWords: 'lmdb; postgres with a URL of a database',
+    defaultWords: 'lmdb; postgres with a URL of a database',
     group: 'Data:',
     flags: [{ spelling: '--engine <name>', form: 'text', variable: 'TABULARIUM_ENGINE' }],
     file: { member: 'engine', example: 'postgres' },
@@ -61,7 +61,7 @@ export const storageOptions = {
     help:
       'the database: postgres://user:password@host:5432/name; of several hosts, with commas ' +
       'between them, the one that takes writes',
-    standardWords: 'none',
+    defaultWords: 'none',
     group: 'Data:',
     flags: [
       { spelling: '--postgres-url <url>', form: 'text', variable: 'TABULARIUM_POSTGRES_URL' },
@@ -73,7 +73,7 @@ export const storageOptions = {
   postgresSchema: option({
     shape: text(),
     help: 'the schema of the tables in the database; made when it does not exist',
-    standard: 'tabularium',
+    defaultValue: 'tabularium',
     group: 'Data:',
     flags: [
       {
@@ -94,7 +94,7 @@ export const storageOptions = {
     help:
       'when a standby took over that lacks commits which were acknowledged: refuse writes until a ' +
       'restart, or accept the loss; it is logged in both',
-    standard: 'refuse',
+    defaultValue: 'refuse',
     group: 'Data:',
     flags: [
       {
@@ -115,7 +115,7 @@ export const storageOptions = {
     help:
       'standbys of the database, in the form of its URL: the secondary endpoints read the first ' +
       'that answers',
-    standardWords: 'none; the secondary endpoints read the database',
+    defaultWords: 'none; the secondary endpoints read the database',
     group: 'Data:',
     flags: [
       {
@@ -140,7 +140,7 @@ export const storageOptions = {
     help:
       'how commits are applied in the database: function, in one round trip; transaction, by plain ' +
       'statements in two, without a function in the database',
-    standardWords: 'function; transaction on CockroachDB and YugabyteDB',
+    defaultWords: 'function; transaction on CockroachDB and YugabyteDB',
     group: 'Data:',
     flags: [
       {
@@ -159,7 +159,7 @@ export const storageOptions = {
   durability: option({
     shape: choice(['durable', 'relaxed']),
     help: 'when a write is on disk: durable, when it is acknowledged; relaxed, soon after',
-    standard: 'durable',
+    defaultValue: 'durable',
     group: 'Data:',
     flags: [{ spelling: '--durability <mode>', form: 'text', variable: 'TABULARIUM_DURABILITY' }],
     file: { member: 'durability', example: 'durable' },
@@ -174,7 +174,7 @@ export const storageOptions = {
     help:
       'on: writes are durable when a journal has them, which is faster, and go to the data file ' +
       'later; off: each waits for the data file',
-    standardWords: 'on; off with workers, in memory and relaxed',
+    defaultWords: 'on; off with workers, in memory and relaxed',
     group: 'Data:',
     flags: [{ spelling: '--journal <mode>', form: 'text', variable: 'TABULARIUM_JOURNAL' }],
     file: { member: 'journal', example: 'off' },
@@ -188,7 +188,7 @@ export const seedOptions = {
     help:
       'make the tables, queues and containers of this seed, as far as they are absent, ' +
       'before the server listens',
-    standardWords: 'none',
+    defaultWords: 'none',
     group: 'Data:',
     flags: [
       { spelling: '--init <file>', form: 'text', shape: text(), variable: 'TABULARIUM_INIT' },
@@ -211,14 +211,14 @@ export const processOptions = {
   config: option({
     shape: text(),
     help: 'take settings from this file, YAML or JSON; options and variables go before it',
-    standardWords: 'none',
+    defaultWords: 'none',
     flags: [{ spelling: '--config <file>', form: 'text', variable: 'TABULARIUM_CONFIG' }],
     page: 'configuration.md',
   }),
   workers: option({
     shape: whole(1, workersMax),
     help: 'how many processes serve the data directory',
-    standard: 1,
+    defaultValue: 1,
     group: 'Data:',
     flags: [{ spelling: '--workers <count>', form: 'number', variable: 'TABULARIUM_WORKERS' }],
     file: { member: 'workers', example: 4 },

@@ -10,18 +10,18 @@ export const environmentOptions = {
   clock: option({
     shape: instance<Clock>('object', { has: ['nowMicros', 'monotonicMs'] }),
     help: 'what time it is, for tests that decide it',
-    standardWords: 'the clocks of the machine',
+    defaultWords: 'the clocks of the machine',
   }),
   /** The timers. Default: those of the machine. */
   timers: option({
     shape: instance<Timers>('object', { has: ['start'] }),
     help: 'delays, for tests that decide them',
-    standardWords: 'those of the machine',
+    defaultWords: 'those of the machine',
   }),
   /** The randomness. Default: that of the machine. */
   randomness: option({
     shape: instance<Randomness>('object', { has: ['bytes', 'uuid'] }),
     help: 'chance, for tests that decide it',
-    standardWords: 'that of the machine',
+    defaultWords: 'that of the machine',
   }),
 };

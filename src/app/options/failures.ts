@@ -15,7 +15,7 @@ export const interceptorRows = {
   faults: option({
     shape: faults,
     help: 'faults that requests meet, to test how clients take them',
-    standardWords: 'none',
+    defaultWords: 'none',
     group,
     flags: [
       {
@@ -43,7 +43,7 @@ export const interceptorRows = {
     help:
       'refuse requests beyond the limits of the cloud service (azure), or beyond others, with 503 ' +
       'ServerBusy',
-    standard: 'off',
+    defaultValue: 'off',
     group,
     flags: [
       {
@@ -72,7 +72,7 @@ export const controlRows = {
     help:
       'the port of 127.0.0.1 where programs of this machine control the server: faults, limits, ' +
       'reset, snapshots; 0 picks a free one',
-    standardWords: 'none',
+    defaultWords: 'none',
     group,
     flags: [
       { spelling: '--control-port <port>', form: 'number', variable: 'TABULARIUM_CONTROL_PORT' },

@@ -12,13 +12,13 @@ export const observerOptions = {
   observers: option({
     shape: list(instance<RequestObserver>('function')),
     help: 'each is called once a request, after its response',
-    standardWords: 'none',
+    defaultWords: 'none',
   }),
   /** Receives log messages. Default: none. */
   logger: option({
     shape: instance<Logger>('object', { has: ['info', 'warn', 'error'] }),
     help: 'receives what goes wrong inside',
-    standardWords: 'nobody does',
+    defaultWords: 'nobody does',
   }),
   /**
    * Called once when the server has failed for good, for instance because a disk failed during a
@@ -29,7 +29,7 @@ export const observerOptions = {
   onFatal: option({
     shape: instance<(error: Error) => void>('function'),
     help: 'called once when the server cannot go on: end the process then, by force',
-    standardWords: 'only the logger is told',
+    defaultWords: 'only the logger is told',
   }),
 };
 
@@ -38,7 +38,7 @@ export const logOptions = {
   logLevel: option({
     shape: choice(logLevels),
     help: 'the least important lines to log; debug adds one for every request',
-    standard: 'info',
+    defaultValue: 'info',
     group: 'Log:',
     flags: [{ spelling: '--log-level <level>', form: 'text', variable: 'TABULARIUM_LOG_LEVEL' }],
     file: { member: 'logLevel', example: 'info' },
@@ -47,14 +47,14 @@ export const logOptions = {
   silent: option({
     shape: boolean,
     help: 'log no requests, whatever the level',
-    standard: false,
+    defaultValue: false,
     group: 'Log:',
     flags: [{ spelling: '-s, --silent', form: 'on' }],
   }),
   debug: option({
     shape: text(),
     help: 'append the log to this file, at level debug',
-    standardWords: 'standard error',
+    defaultWords: 'standard error',
     group: 'Log:',
     flags: [{ spelling: '-d, --debug <file>', form: 'text' }],
   }),

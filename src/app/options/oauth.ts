@@ -70,7 +70,7 @@ export const oauthOptions = {
   oauth: option({
     shape: oauth,
     help: 'whose bearer tokens are accepted',
-    standardWords: "nobody's",
+    defaultWords: "nobody's",
     group: 'Bearer tokens:',
     flags: [
       {

@@ -70,11 +70,11 @@ export interface Option<Value = unknown> {
   /** The help text, in lower case and without a full stop. */
   readonly help: string;
   /** The default. */
-  readonly standard?: string | number | boolean;
+  readonly defaultValue?: string | number | boolean;
   /** The default of `tabularium start`, when it differs. */
-  readonly startStandard?: string | number;
+  readonly startDefault?: string | number;
   /** The default in words, when no value expresses it. */
-  readonly standardWords?: string;
+  readonly defaultWords?: string;
   readonly group?: OptionGroup;
   readonly flags?: readonly Flag[];
   readonly file?: FileMember;

@@ -49,7 +49,7 @@ export const storesOptions = {
     help:
       'the stores beside the home store (location or postgresUrl) that have the data together with ' +
       'it, by name; {} when there is none yet',
-    standardWords: 'none; all data are in one location',
+    defaultWords: 'none; all data are in one location',
     group: 'Data:',
     file: {
       member: 'stores',
@@ -65,7 +65,7 @@ export const storesOptions = {
   balancer: option({
     shape: choice(['off', 'advise', 'on']),
     help: 'with stores: whether ranges follow the load: off; advise, which only says what it would do; on',
-    standard: 'advise',
+    defaultValue: 'advise',
     group: 'Data:',
     flags: [{ spelling: '--balancer <mode>', form: 'text', variable: 'TABULARIUM_BALANCER' }],
     file: { member: 'balancer', example: 'on' },

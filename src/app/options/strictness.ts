@@ -52,7 +52,7 @@ export const strictnessRows = {
   checkClockSkew: option({
     shape: boolean,
     help: 'refuse requests whose date is more than 15 minutes off',
-    standard: true,
+    defaultValue: true,
     group,
     flags: [
       {
@@ -70,7 +70,7 @@ export const strictnessRows = {
   lenient: option({
     shape: lenient,
     help: 'accept what the cloud service refuses: all of it, or some items',
-    standard: false,
+    defaultValue: false,
     group,
     flags: [
       {
@@ -89,7 +89,7 @@ export const strictnessRows = {
   strictApiVersions: option({
     shape: boolean,
     help: 'refuse versions of the protocol that the cloud service does not have',
-    standard: false,
+    defaultValue: false,
     group,
     flags: [{ spelling: '--strict-api-versions', form: 'on' }],
     file: { member: 'strictApiVersions', example: true },
@@ -102,7 +102,7 @@ export const strictnessRows = {
   tableDeleteDelayMs: option({
     shape: whole(0, deleteDelayMsMax),
     help: 'for how many milliseconds the name of a deleted table stays taken',
-    standard: 0,
+    defaultValue: 0,
     group,
     flags: [
       {
@@ -128,7 +128,7 @@ export const strictnessRows = {
   containerDeleteDelayMs: option({
     shape: whole(0, deleteDelayMsMax),
     help: 'for how many milliseconds the name of a deleted container of blobs stays taken',
-    standard: 0,
+    defaultValue: 0,
     group,
     flags: [
       {
@@ -153,7 +153,7 @@ export const strictnessRows = {
   pagingTestMode: option({
     shape: paging,
     help: 'answer queries and lists in pages of every legal shape, to test clients; a seed repeats them',
-    standard: false,
+    defaultValue: false,
     group,
     flags: [{ spelling: '--paging-test-mode [seed]', form: 'perhaps' }],
     file: { member: 'pagingTestMode', example: { seed: 7 } },

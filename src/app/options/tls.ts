@@ -51,7 +51,7 @@ export const tlsOptions = {
     help:
       'speak https: self-signed, a certificate for development; or files, which are followed when ' +
       'they change',
-    standardWords: 'http',
+    defaultWords: 'http',
     group: 'https:',
     flags: [
       {

@@ -10,7 +10,7 @@ import { wholeNumber } from './option-parsers.js';
 /** `--location` of the commands that work on a data directory without a server. */
 export function locationOption(what: string): Option {
   const { location } = optionTable;
-  return shared(location, what).argParser(pathOf).default(location.startStandard);
+  return shared(location, what).argParser(pathOf).default(location.startDefault);
 }
 
 /** `--control-port` of the commands that ask a server that runs. */

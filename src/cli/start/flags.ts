@@ -40,9 +40,9 @@ function commandOption(row: Option, flag: Flag): CommandOption {
   if (shape.kind === 'choice') made.choices(shape.values).argParser((text) => text);
   if (isRepeated(flag)) made.argParser(repeated);
   if (flag.variable !== undefined && !isSwitch(flag)) made.env(flag.variable);
-  const standard = row.startStandard ?? row.standard;
+  const defaultValue = row.startDefault ?? row.defaultValue;
   const isMain = flag.part === undefined && flag.isOfAzurite !== true && flag.shape === undefined;
-  if (isMain && !isSwitch(flag) && typeof standard !== 'boolean') made.default(standard);
+  if (isMain && !isSwitch(flag) && typeof defaultValue !== 'boolean') made.default(defaultValue);
   return made;
 }
 

@@ -68,7 +68,7 @@ export class OptionValues {
   /** The value of a process option. Throws `UsageError`. */
   ofProcess<Name extends keyof typeof processTable>(name: Name): ProcessValue<Name> | undefined {
     const row: Option = processTable[name];
-    const value = this.configured(name) ?? row.standard;
+    const value = this.configured(name) ?? row.defaultValue;
     if (value === undefined) return undefined;
     this.refuse(mistakesIn(row.shape, value).told.map((mistake) => within(name, mistake)));
     return value as ProcessValue<Name>;

@@ -134,8 +134,8 @@ function serverValues(values: OptionValues): Readonly<Record<string, unknown>> {
   const entries = names
     .filter((name) => !separatelyResolved.has(name))
     .map((name) => {
-      const { startStandard, standard } = optionTable[name];
-      return [name, programValue(values, name) ?? startStandard ?? standard] as const;
+      const { startDefault, defaultValue } = optionTable[name];
+      return [name, programValue(values, name) ?? startDefault ?? defaultValue] as const;
     })
     .filter(([, value]) => value !== undefined);
   return Object.fromEntries(entries);
@@ -211,7 +211,7 @@ function locationOf(values: OptionValues, { workers }: ProcessSettings): string 
     );
   }
   if (isInMemory) return undefined;
-  const location = values.configured('location') ?? optionTable.location.startStandard;
+  const location = values.configured('location') ?? optionTable.location.startDefault;
   return resolve(typeof location === 'string' ? location : '');
 }
 

@@ -2,17 +2,17 @@ import { timerMsMax } from '../../base/async/timers.js';
 import { member, object, whole, type MembersOf, type Shape } from '../../base/shape/shape.js';
 
 interface LimitRow {
-  readonly standard: number;
+  readonly defaultValue: number;
   readonly meaning: string;
   readonly max: number | undefined;
 }
 
-function bound(standard: number, meaning: string): LimitRow {
-  return { standard, meaning, max: undefined };
+function bound(defaultValue: number, meaning: string): LimitRow {
+  return { defaultValue, meaning, max: undefined };
 }
 
-function time(standard: number, meaning: string): LimitRow {
-  return { standard, meaning, max: timerMsMax };
+function time(defaultValue: number, meaning: string): LimitRow {
+  return { defaultValue, meaning, max: timerMsMax };
 }
 
 /**
@@ -86,10 +86,12 @@ function forEachLimit<Value>(make: (row: LimitRow) => Value): { readonly [N in L
   return Object.fromEntries(made) as { readonly [N in LimitName]: Value };
 }
 
-export const defaultLimits: HttpLimits = Object.freeze(forEachLimit(({ standard }) => standard));
+export const defaultLimits: HttpLimits = Object.freeze(
+  forEachLimit(({ defaultValue }) => defaultValue),
+);
 
-const members: MembersOf<HttpLimits> = forEachLimit(({ standard, meaning, max }) =>
-  member(whole(1, max), `${meaning} Default: ${standard}.`, standard),
+const members: MembersOf<HttpLimits> = forEachLimit(({ defaultValue, meaning, max }) =>
+  member(whole(1, max), `${meaning} Default: ${defaultValue}.`, defaultValue),
 );
 
 export const limitsShape: Shape<Partial<HttpLimits>> = object<Partial<HttpLimits>>(members, {
