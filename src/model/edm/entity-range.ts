@@ -11,7 +11,7 @@ export interface EntityRange {
 }
 
 export function contains(range: EntityRange, partitionKey: string, rowKey: string): boolean {
-  return !isBefore(range, partitionKey, rowKey) && !isBehind(range, partitionKey, rowKey);
+  return !isBefore(range, partitionKey, rowKey) && !isAfter(range, partitionKey, rowKey);
 }
 
 function isBefore(range: EntityRange, partitionKey: string, rowKey: string): boolean {
@@ -20,7 +20,7 @@ function isBefore(range: EntityRange, partitionKey: string, rowKey: string): boo
   return partitionKey < start || (startRowKey !== undefined && rowKey < startRowKey);
 }
 
-function isBehind(range: EntityRange, partitionKey: string, rowKey: string): boolean {
+function isAfter(range: EntityRange, partitionKey: string, rowKey: string): boolean {
   const { endPartitionKey: end, endRowKey } = range;
   if (end === undefined || partitionKey < end) return false;
   return partitionKey > end || (endRowKey !== undefined && rowKey > endRowKey);

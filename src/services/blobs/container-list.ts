@@ -90,8 +90,8 @@ interface PositionedContainer {
 
 /** Stands for the container that has the name now. Ids begin with 1. */
 const ofLive = 0;
-/** A text that sorts behind a name and before the next one. */
-const behindName = '\0';
+/** A text that sorts after a name and before the next one. */
+const afterName = '\0';
 
 function textOf({ name, id }: ListPosition): string {
   return id === ofLive ? name : `${name}/${deletionId(id)}`;
@@ -103,7 +103,7 @@ export function startOfContainer(container: ContainerProperties): string {
 }
 
 /** Where a page begins whose first container is the one after this. */
-export function behindContainer(container: ContainerProperties): string {
+export function afterContainer(container: ContainerProperties): string {
   const { name, id } = positionOf(container);
   return textOf({ name, id: id + 1 });
 }
@@ -119,7 +119,7 @@ function positionIn(text: string): ListPosition {
 
 function liveQuery(query: ContainerQuery, from: ListPosition | undefined): ContainerQuery {
   if (from === undefined) return query;
-  return { ...query, from: from.id === ofLive ? from.name : `${from.name}${behindName}` };
+  return { ...query, from: from.id === ofLive ? from.name : `${from.name}${afterName}` };
 }
 
 function byPosition(left: ListPosition, right: ListPosition): number {

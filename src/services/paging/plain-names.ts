@@ -7,11 +7,11 @@ const lowestCharacter = '-';
 /** The positions in a list of queues or containers. `from`: where the request continues. */
 export function plainPositions(
   from: string | undefined,
-): Pick<NameList<{ readonly name: string }>, 'startOf' | 'behind'> {
+): Pick<NameList<{ readonly name: string }>, 'startOf' | 'after'> {
   return {
     startOf: ({ name }) => (name === from ? undefined : name),
     // A marker must not be longer than a name.
-    behind: ({ name }) =>
+    after: ({ name }) =>
       name.length < plainNameLengthMax ? `${name}${lowestCharacter}` : undefined,
   };
 }

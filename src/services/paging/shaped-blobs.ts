@@ -9,7 +9,7 @@ import type {
   ListedPrefix,
   ListPosition,
 } from '../blobs/types.js';
-import { behindContainer, startOfContainer } from '../blobs/container-list.js';
+import { afterContainer, startOfContainer } from '../blobs/container-list.js';
 import type { PageShape } from './paging-policy.js';
 import { plainPositions } from './plain-names.js';
 import { shapedNames, type NameList } from './shaped-names.js';
@@ -42,13 +42,13 @@ export async function shapedContainers(
 /** The positions in a list with deleted containers, of which several have one name. */
 function positionsWithDeleted(
   from: string | undefined,
-): Pick<NameList<ContainerProperties>, 'startOf' | 'behind'> {
+): Pick<NameList<ContainerProperties>, 'startOf' | 'after'> {
   return {
     startOf: (container) => {
       const start = startOfContainer(container);
       return start === from ? undefined : start;
     },
-    behind: behindContainer,
+    after: afterContainer,
   };
 }
 
@@ -66,27 +66,27 @@ export async function shapedBlobs(
       },
       // A page that continues within a blob must not begin again with its first snapshot.
       startOf: ({ name }) => (name === query.from?.name ? undefined : { name }),
-      behind,
+      after,
       limit: query.limit,
     },
     shape,
   );
 }
 
-/** A position behind a common beginning would list it again. */
-function behind(item: ListedBlob | ListedPrefix): ListPosition | undefined {
+/** A position after a common beginning would list it again. */
+function after(item: ListedBlob | ListedPrefix): ListPosition | undefined {
   switch (item.kind) {
     case 'prefix':
       return undefined;
     case 'blob':
-      return behindBlob(item);
+      return afterBlob(item);
     default:
       return unreachable(item);
   }
 }
 
 /** The position after a blob: its snapshots and versions come before it. */
-function behindBlob({ name, snapshotMicros, version, hasVersionsOnly }: ListedBlob): ListPosition {
+function afterBlob({ name, snapshotMicros, version, hasVersionsOnly }: ListedBlob): ListPosition {
   const isPast = version?.isCurrent === false && hasVersionsOnly !== true;
   const micros = isPast ? version.micros : snapshotMicros;
   return micros === undefined

@@ -69,7 +69,7 @@ function tokenOf(
   const last = entities.at(-1);
   if (next === undefined) {
     if (!promisesMore) return undefined;
-    if (last !== undefined) return behind(last);
+    if (last !== undefined) return after(last);
     // There are no results, but it may take the client one more request to find out.
     return from === undefined ? { partitionKey: '', rowKey: '' } : undefined;
   }
@@ -77,7 +77,7 @@ function tokenOf(
     case 'next':
       return next;
     case 'between':
-      return last === undefined ? next : behind(last);
+      return last === undefined ? next : after(last);
     case 'partition':
       return startsPartition(next, last, from) ? { partitionKey: next.partitionKey } : next;
     default:
@@ -88,7 +88,7 @@ function tokenOf(
 /** The lowest character of keys: no entity is between the last one and its key followed by this. */
 const lowestCharacter = ' ';
 
-function behind({ partitionKey, rowKey }: Required<EntityPosition>): EntityPosition {
+function after({ partitionKey, rowKey }: Required<EntityPosition>): EntityPosition {
   return { partitionKey, rowKey: `${rowKey}${lowestCharacter}` };
 }
 

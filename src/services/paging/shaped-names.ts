@@ -17,7 +17,7 @@ export interface NameList<T, Position = string> {
    */
   readonly startOf: (item: T) => Position | undefined;
   /** A position after one item and not after any that follows it; undefined when there is none. */
-  readonly behind: (item: T) => Position | undefined;
+  readonly after: (item: T) => Position | undefined;
   /** Items that the request asks for, at most. */
   readonly limit: number;
 }
@@ -27,7 +27,7 @@ export interface NameList<T, Position = string> {
  * Lists have no partitions: those shapes give full pages.
  */
 export async function shapedNames<T, Position = string>(
-  { read, startOf, behind, limit }: NameList<T, Position>,
+  { read, startOf, after, limit }: NameList<T, Position>,
   { countMax, token, promisesMore }: PageShape,
 ): Promise<NamePage<T, Position>> {
   const plain = await read(Math.min(limit, Math.max(countMax, 1)));
@@ -37,6 +37,6 @@ export async function shapedNames<T, Position = string>(
   const start = countMax === 0 ? startOf(first) : undefined;
   if (start !== undefined) return { items: [], next: start };
   const isBetween = plain.next === undefined ? promisesMore : token === 'between';
-  const next = (isBetween ? behind(plain.items.at(-1) ?? first) : undefined) ?? plain.next;
+  const next = (isBetween ? after(plain.items.at(-1) ?? first) : undefined) ?? plain.next;
   return next === undefined ? { items: plain.items } : { items: plain.items, next };
 }

@@ -26,7 +26,7 @@ export async function shapedTables(
         const identity = tableIdentity(name);
         return identity === from ? undefined : identity;
       },
-      behind: ({ name }) => `${tableIdentity(name)}${lowestCharacter}`,
+      after: ({ name }) => `${tableIdentity(name)}${lowestCharacter}`,
       limit,
     },
     shape,

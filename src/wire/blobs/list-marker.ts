@@ -11,8 +11,8 @@ export interface MarkedBlob {
 const form = /^1!(\d{1,16})!([A-Za-z0-9_-]*)$/;
 /** Stands for the first snapshot. */
 const fromStart = 0;
-/** A page that begins behind a blob begins with its name and this character. */
-const behindName = '\0';
+/** A page that begins after a blob begins with its name and this character. */
+const afterName = '\0';
 
 /** The marker of a page of blobs. Names of any characters, and no larger than an escaped name. */
 export function formatBlobMarker({ name, fromMicros = fromStart }: MarkedBlob): string {
@@ -37,8 +37,8 @@ export function parseBlobMarker(text: string | undefined): MarkedBlob | undefine
 
 /** Whether a page may begin with this name. A longer one makes a key that no store takes. */
 function isPossible(name: string): boolean {
-  const behind = name.endsWith(behindName) ? 1 : 0;
-  return name.length <= blobNameLengthMax + behind;
+  const suffix = name.endsWith(afterName) ? 1 : 0;
+  return name.length <= blobNameLengthMax + suffix;
 }
 
 /** The place of the first result of a page of found blobs. */
