@@ -36,40 +36,40 @@ const headerNames = [
 
 const md5Bytes = 16;
 
-export function readSourceProperties(told: HeaderLookup): SourceProperties {
-  const found = kinds.get(told('x-ms-blob-type')?.toLowerCase() ?? '');
+export function readSourceProperties(header: HeaderLookup): SourceProperties {
+  const found = kinds.get(header('x-ms-blob-type')?.toLowerCase() ?? '');
   const kind = found ?? 'block';
-  const isSealed = told('x-ms-blob-sealed')?.toLowerCase() === 'true';
+  const isSealed = header('x-ms-blob-sealed')?.toLowerCase() === 'true';
   return {
     kind,
-    headers: contentHeadersOf(told),
-    sequenceNumber: kind === 'page' ? sequenceNumberOf(told) : undefined,
-    append: kind === 'append' ? { count: blockCountOf(told), isSealed } : undefined,
+    headers: contentHeadersOf(header),
+    sequenceNumber: kind === 'page' ? sequenceNumberOf(header) : undefined,
+    append: kind === 'append' ? { count: blockCountOf(header), isSealed } : undefined,
     isBlob: found !== undefined,
   };
 }
 
-function contentHeadersOf(told: HeaderLookup): ContentHeaders {
+function contentHeadersOf(header: HeaderLookup): ContentHeaders {
   const headers: { -readonly [Name in keyof ContentHeaders]: ContentHeaders[Name] } = {
     contentType: contentTypeDefault,
   };
   for (const [member, name] of headerNames) {
-    const value = told(name);
+    const value = header(name);
     if (value !== undefined && value !== '') headers[member] = value;
   }
   // The hash of a part of a blob is in a header of its own.
-  const md5 = Buffer.from(told('x-ms-blob-content-md5') ?? told('content-md5') ?? '', 'base64');
+  const md5 = Buffer.from(header('x-ms-blob-content-md5') ?? header('content-md5') ?? '', 'base64');
   if (md5.length === md5Bytes) headers.contentMd5 = md5;
   return headers;
 }
 
-function blockCountOf(told: HeaderLookup): number {
-  const text = told('x-ms-blob-committed-block-count') ?? '';
+function blockCountOf(header: HeaderLookup): number {
+  const text = header('x-ms-blob-committed-block-count') ?? '';
   return /^[0-9]{1,9}$/.test(text) ? Number(text) : 1;
 }
 
-function sequenceNumberOf(told: HeaderLookup): bigint {
-  const text = told('x-ms-blob-sequence-number') ?? '';
+function sequenceNumberOf(header: HeaderLookup): bigint {
+  const text = header('x-ms-blob-sequence-number') ?? '';
   const number = /^[0-9]{1,19}$/.test(text) ? BigInt(text) : 0n;
   return number <= sequenceNumberMax ? number : 0n;
 }
@@ -87,20 +87,20 @@ const contentRangeForm = /^bytes (\d{1,15})-(\d{1,15})\/(\d{1,15})$/i;
  * The bytes in an answer with status 200 or 206; undefined when it does not tell. Without bytes
  * `last` is -1.
  */
-export function answeredRange(status: number, told: HeaderLookup): AnsweredRange | undefined {
-  const length = lengthOf(told);
+export function answeredRange(status: number, header: HeaderLookup): AnsweredRange | undefined {
+  const length = lengthOf(header);
   if (length === undefined) return undefined;
   if (status === 200) return { first: 0, last: length - 1, totalBytes: length };
-  const found = contentRangeForm.exec(told('content-range') ?? '');
+  const found = contentRangeForm.exec(header('content-range') ?? '');
   if (found === null) return undefined;
   const [first = 0, last = 0, totalBytes = 0] = found.slice(1).map(Number);
   const isSound = first <= last && last < totalBytes && last - first + 1 === length;
   return isSound ? { first, last, totalBytes } : undefined;
 }
 
-function lengthOf(told: HeaderLookup): number | undefined {
+function lengthOf(header: HeaderLookup): number | undefined {
   try {
-    return countHeader(told, 'content-length');
+    return countHeader(header, 'content-length');
   } catch {
     return undefined;
   }
