@@ -239,7 +239,7 @@ const unnoticed = new Set(
     mediaTypeLengthMax
     microsMax
     minutesMax
-    mistakesToldMax
+    mistakesShownMax
     momentMax
     nameCharactersMax
     namesShownMax

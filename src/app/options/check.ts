@@ -44,6 +44,6 @@ function mistakesOfOptions(given: unknown, known: readonly string[]): readonly M
 function mistakesOf(shape: Shape | undefined, value: unknown, name: string): readonly Mistake[] {
   if (shape === undefined) return [];
   // Each option has its own shape, so that only those given are compiled.
-  const { told } = mistakesIn(shape, value);
-  return told.map((mistake) => within(name, mistake));
+  const { shown } = mistakesIn(shape, value);
+  return shown.map((mistake) => within(name, mistake));
 }

@@ -366,7 +366,7 @@ export const seedShape: Shape<SeedData> = shapeOf(
 
 /** Throws `SeedError` for a seed of another shape. Nothing has been created then. */
 export function checkSeedShape(data: unknown): void {
-  const [first, ...others] = mistakesIn(seedShape, data).told.map(
+  const [first, ...others] = mistakesIn(seedShape, data).shown.map(
     ({ path, problem }) => new SeedError(path, problem),
   );
   if (first === undefined) return;

@@ -6,17 +6,17 @@ import { mistakeOf, type Mistake } from './mistake.js';
 import { instanceKinds, type ValueSource, type InstanceKind, type Shape } from './shape.js';
 import { expectedWords } from './words.js';
 
-/** Mistakes reported of one value, at most. */
-export const mistakesToldMax = 10;
+/** Mistakes shown of one value, at most. */
+export const mistakesShownMax = 10;
 
 export interface Mistakes {
   /** The first ones. */
-  readonly told: readonly Mistake[];
+  readonly shown: readonly Mistake[];
   /** The number of further mistakes. */
   readonly hidden: number;
 }
 
-const none: Mistakes = Object.freeze({ told: Object.freeze([]), hidden: 0 });
+const none: Mistakes = Object.freeze({ shown: Object.freeze([]), hidden: 0 });
 
 /** The mistakes of a value; none when it has the shape. */
 export function mistakesIn(
@@ -28,8 +28,8 @@ export function mistakesIn(
   if (validate(value)) return none;
   const found = relevant(validate.errors ?? []);
   // Suggesting a name takes long, so it is done only for reported mistakes.
-  const told = found.slice(0, mistakesToldMax).map(mistakeOf);
-  return { told, hidden: found.length - told.length };
+  const shown = found.slice(0, mistakesShownMax).map(mistakeOf);
+  return { shown, hidden: found.length - shown.length };
 }
 
 /** A type guard: true when a value has the shape. */

@@ -17,9 +17,9 @@ const shapes: Readonly<Record<SchemaName, Shape>> = { config: configShape, seed:
  * problem: the position, what is allowed and a likely correction. It contains no secrets.
  */
 export function checkSchema(schema: SchemaName, file: StructuredFile, value: unknown): void {
-  const { told, hidden } = mistakesIn(shapes[schema], value, 'file');
-  if (told.length === 0) return;
-  const lines = new Set(told.map((mistake) => problemOf(mistake, file)));
+  const { shown, hidden } = mistakesIn(shapes[schema], value, 'file');
+  if (shown.length === 0) return;
+  const lines = new Set(shown.map((mistake) => problemOf(mistake, file)));
   if (hidden > 0) lines.add(`and ${hidden} more`);
   throw new UsageError([...lines].join('\n'));
 }

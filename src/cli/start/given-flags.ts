@@ -99,10 +99,10 @@ export class GivenFlags {
 
   #checked(flag: Flag, value: unknown): unknown {
     if (flag.shape === undefined) return value;
-    const { told } = mistakesIn(flag.shape, value);
-    if (told.length === 0) return value;
+    const { shown } = mistakesIn(flag.shape, value);
+    if (shown.length === 0) return value;
     throw new UsageError(
-      told
+      shown
         .map(({ path, problem }) => sentence(`${this.label(flag)}${behind(path)}`, problem))
         .map(printable)
         .join('\n'),

@@ -70,7 +70,7 @@ export class OptionValues {
     const row: Option = processTable[name];
     const value = this.configured(name) ?? row.defaultValue;
     if (value === undefined) return undefined;
-    this.refuse(mistakesIn(row.shape, value).told.map((mistake) => within(name, mistake)));
+    this.refuse(mistakesIn(row.shape, value).shown.map((mistake) => within(name, mistake)));
     return value as ProcessValue<Name>;
   }
 

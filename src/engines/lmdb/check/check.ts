@@ -61,19 +61,19 @@ export function* checkDataFile(
     head = readSnapshotHead(file);
   } catch (error) {
     found.add(messageOf(error));
-    return { entries: 0, bytes, ...found.told(), notes, transaction: -1 };
+    return { entries: 0, bytes, ...found.summary(), notes, transaction: -1 };
   }
   // A corrupt size must not cause a huge allocation.
   const pages = head.lastPage + 1;
   if (pages * pageBytes > bytes + growthBytesMax) {
     found.add(`the file has ${bytes} bytes where ${pages * pageBytes} should be`);
-    return { entries: 0, bytes, ...found.told(), notes, transaction: head.transaction };
+    return { entries: 0, bytes, ...found.summary(), notes, transaction: head.transaction };
   }
   const walk = new Walk(file, head, (what) => found.add(what));
   const values: Bytes[] = [];
   const entries = yield* walkAll(walk, { head, notes, options, found, values });
   const [wanted] = values;
-  const report = { entries, bytes, ...found.told(), notes, transaction: head.transaction };
+  const report = { entries, bytes, ...found.summary(), notes, transaction: head.transaction };
   return wanted === undefined ? report : { ...report, wanted };
 }
 
@@ -89,7 +89,7 @@ class Findings {
     if (this.#texts.length < findingsMax) this.#texts.push(text);
   }
 
-  told(): { readonly findings: readonly string[]; readonly damages: number } {
+  summary(): { readonly findings: readonly string[]; readonly damages: number } {
     return { findings: this.#texts, damages: this.#count };
   }
 }
