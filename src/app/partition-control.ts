@@ -101,8 +101,9 @@ export class Partitions implements ServedPartitionControl {
     const bound = await this.#names.bound(at);
     if (bound === undefined) {
       throw new PartitionRefusal(
-        `'${at}' is no place of partitions: write service/account/table/partition, such as ` +
-          'table/devstoreaccount1/movies/Drama, or its beginning. Its table or queue must exist.',
+        `No partition begins at '${at}': its table or queue does not exist, or it is not written as ` +
+          'service/account/table/partition, such as table/devstoreaccount1/movies/Drama, or the ' +
+          'beginning of that.',
       );
     }
     return this.#splitAt(range, bound);

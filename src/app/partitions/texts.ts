@@ -67,7 +67,10 @@ export function refusalText(
         'Split, move or back up the ranges of queues and tables.'
       );
     case 'the range has entries':
-      return `Range ${range} has entries: a backup is restored into an empty range.`;
+      return (
+        `Range ${range} has entries: a backup is restored into an empty range. Delete what it has, ` +
+        'or restore into another table or queue with --as.'
+      );
     case 'the store has the range':
       return `The store '${store}' has range ${range}: what it has of it is in use.`;
     case 'nobody serves the range':

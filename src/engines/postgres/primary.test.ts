@@ -178,6 +178,19 @@ describe('the first connection to a list of hosts', () => {
     });
   }
 
+  it('says what to do about a host where nothing listens', async () => {
+    const closed = await scriptedPostgres(
+      () => noRows,
+      () => refusals.starting,
+    );
+    await closed[Symbol.asyncDispose]();
+    const { primary } = first([closed]);
+    await assert.rejects(
+      primary.connectFirst(0),
+      /ECONNREFUSED .*\. Start it, or look at the host and the port in its URL$/,
+    );
+  });
+
   it('is given up at once where every host refuses for ever', async (t) => {
     t.mock.timers.enable({ apis: ['setTimeout'] });
     await using a = await scriptedPostgres(
