@@ -292,7 +292,7 @@ void describe('tabularium blob get', () => {
       [['photos/x', '/dev/null'], 2, /\/dev\/null is a device: name another file/],
       [['photos/x', 'no/where'], 1, /no\/where cannot be written/],
       [['photos/absent'], 1, /BlobNotFound \(404\)/],
-      [['photos'], 2, /Name a blob behind the container: photos\/name/],
+      [['photos'], 2, /Name a blob after the container: photos\/name/],
     ];
     for (const [args, expected, message] of cases) {
       const { code, stderr } = await cli('get', args);
@@ -557,6 +557,6 @@ void describe('tabularium blob delete', () => {
     const { code, stderr } = await cli('delete', ['--prefix', 'photos/a/', '--yes']);
     assert.deepEqual([code, stderr], [0, 'Deleted 2 blobs.\n']);
     assert.deepEqual(await stored(), ['b']);
-    assert.match((await cli('delete', ['photos'])).stderr, /Name a blob behind the container/);
+    assert.match((await cli('delete', ['photos'])).stderr, /Name a blob after the container/);
   });
 });

@@ -73,9 +73,7 @@ async function get(word: string, file: string | undefined, flags: GetFlags): Pro
     throw new UsageError('--version-id is of one blob: leave --recursive out.');
   }
   if (blob === undefined) {
-    throw new UsageError(
-      `Name a blob behind the container: ${container}/name. Or use --recursive.`,
-    );
+    throw new UsageError(`Name a blob after the container: ${container}/name. Or use --recursive.`);
   }
   await getOne({ container, blob, versionId }, file, flags);
 }

@@ -27,7 +27,7 @@ export function blobListCommand(): Command {
     .option('-p, --prefix <text>', 'only blobs whose names begin with it')
     .option(
       '-d, --delimiter <text>',
-      'print names that go on behind it once, as a folder: / shows the first level',
+      'print names that go on after it once, as a folder: / shows the first level',
     )
     .option('--versions', 'the versions of blobs as well; a star marks what a blob is now')
     .addOption(formatOption());

@@ -442,7 +442,7 @@ async function interrupted(
   assert.ok(batchesBefore < interruptedRows / 50, 'it was stopped on its way');
   delayMs = 0;
   const second = await runCommand(args);
-  assert.match(second.stderr, /Continuing behind row/);
+  assert.match(second.stderr, /Continuing after row/);
   assert.match(second.stderr, / 3 refused/);
   assert.equal(second.code, 1);
   assert.ok(batches - batchesBefore < interruptedRows / 50, 'it did not start over');

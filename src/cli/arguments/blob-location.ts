@@ -31,7 +31,7 @@ export function blobLocation(text: string): BlobLocation {
 export function namedBlob(text: string): NamedBlob {
   const { container, blob } = blobLocation(text);
   if (blob !== undefined) return { container, blob };
-  throw new UsageError(`Name a blob behind the container: ${container}/name.`);
+  throw new UsageError(`Name a blob after the container: ${container}/name.`);
 }
 
 /** The name of a container. Throws `UsageError`. */

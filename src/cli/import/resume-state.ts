@@ -100,7 +100,7 @@ export class ResumeState {
     } catch (error) {
       throw new CommandFailure(
         `${this.#path} cannot be removed: ${messageOf(error)}. Remove it, or give --restart: the ` +
-          'next import of this file would go on behind the row that it names.',
+          'next import of this file would go on after the row that it names.',
       );
     }
   }

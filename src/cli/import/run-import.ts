@@ -311,7 +311,7 @@ async function progressBefore(
     );
     return undefined;
   }
-  notice(`Continuing behind row ${grouped(progress.position.row)}, as ${statePath} says.`);
+  notice(`Continuing after row ${grouped(progress.position.row)}, as ${statePath} says.`);
   return progress;
 }
 
