@@ -46,7 +46,7 @@ export function developmentCertificateFiles(directory: string): KeyPairFiles {
   };
 }
 
-export interface MakingOptions {
+export interface DevelopmentPairOptions {
   readonly nowMs: number;
   readonly randomness: Randomness;
 }
@@ -54,7 +54,7 @@ export interface MakingOptions {
 /** Creates a pair for this machine and for names under `.localhost`. */
 export async function makeDevelopmentPair(
   names: DevelopmentNames,
-  { nowMs, randomness }: MakingOptions,
+  { nowMs, randomness }: DevelopmentPairOptions,
 ): Promise<KeyPair> {
   // Loaded on demand: few servers need it, and loading takes a third of a second.
   const { generate } = await import('selfsigned');
@@ -121,7 +121,7 @@ function isHostName(text: string): boolean {
 export async function keepDevelopmentPair(
   files: KeyPairFiles,
   names: DevelopmentNames,
-  { nowMs, randomness }: MakingOptions,
+  { nowMs, randomness }: DevelopmentPairOptions,
 ): Promise<boolean> {
   const found = await readPair(files);
   if (found !== undefined && isGood(found, names, nowMs)) return false;

@@ -99,7 +99,7 @@ function accountToken(flags: AccountSasFlags, nowMicros: number): string {
   return tokenText(
     {
       token,
-      ...waysIn(token, connections),
+      ...addressesWith(token, connections),
       allows:
         `${inWords(permissions, accountLetters)} (${inWords(resourceTypes, resourceTypeLetters)}) ` +
         `in the services ${inWords(letters, serviceLetters)}${termsInWords(terms, nowMicros)}`,
@@ -109,7 +109,7 @@ function accountToken(flags: AccountSasFlags, nowMicros: number): string {
 }
 
 /** The URLs and the connection string for the services of a token. */
-function waysIn(
+function addressesWith(
   token: string,
   connections: readonly ServiceConnection[],
 ): Required<Pick<MadeToken, 'urls' | 'connectionString'>> {

@@ -46,7 +46,7 @@ export function bagCount(bag: Bytes): number {
   return readU16(bag, 1);
 }
 
-/** Offset behind the last header. */
+/** Offset after the last header. */
 export function headersEnd(bag: Bytes): number {
   return firstProperty + bagCount(bag) * propertyHeaderBytes;
 }
@@ -56,7 +56,7 @@ export function textStart(bag: Bytes): number {
   return headersEnd(bag) + 4;
 }
 
-/** Offset behind the last fragment, which is the length of the bag. */
+/** Offset after the last fragment, which is the length of the bag. */
 export function textEnd(bag: Bytes): number {
   return readU32(bag, headersEnd(bag));
 }
@@ -66,12 +66,12 @@ export function propertyTag(bag: Bytes, at: number): number {
   return bag[at + tagOffset] ?? 0;
 }
 
-/** Offset of a property's comma, behind which its annotation begins, if it has one. */
+/** Offset of a property's comma, after which its annotation begins, if it has one. */
 export function fragmentStart(bag: Bytes, at: number): number {
   return readU32(bag, at);
 }
 
-/** Offset behind a property's fragment and value. */
+/** Offset after a property's fragment and value. */
 export function fragmentEnd(bag: Bytes, at: number): number {
   return readU32(bag, at + propertyHeaderBytes);
 }
