@@ -5,6 +5,7 @@ import { boundText } from '../../partition/bound-text.js';
 import { operationsMax, rangesMax } from '../../partition/limits.js';
 import type { DrainProblem } from '../../partition/operations/operation-runner.js';
 import type { Refusal } from '../../partition/operations/operations.js';
+import { RangeNotEmptyError } from '../../partition/operations/tools.js';
 import type { RangeRow } from '../../partition/rows.js';
 import type { UnrepairedFinding } from '../../partition/operations/repair.js';
 import type { Finding } from '../../partition/findings.js';
@@ -67,10 +68,7 @@ export function refusalText(
         'Split, move or back up the ranges of queues and tables.'
       );
     case 'the range has entries':
-      return (
-        `Range ${range} has entries: a backup is restored into an empty range. Delete what it has, ` +
-        'or restore into another table or queue with --as.'
-      );
+      return new RangeNotEmptyError(range).message;
     case 'the store has the range':
       return `The store '${store}' has range ${range}: what it has of it is in use.`;
     case 'nobody serves the range':

@@ -78,7 +78,10 @@ export class RangeNotEmptyError extends Error {
   override readonly name = 'RangeNotEmptyError';
 
   constructor(range: number) {
-    super(`Range ${range} has entries: a backup is restored into an empty range.`);
+    super(
+      `Range ${range} has entries: a backup is restored into an empty range. Delete what it has, ` +
+        'or restore into another table or queue with --as.',
+    );
   }
 }
 
