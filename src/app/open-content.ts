@@ -41,6 +41,8 @@ export interface OpenContent {
    * they can.
    */
   trouble(): Error | undefined;
+  /** Rejects when the place of the bytes shows that none can be stored there at present. */
+  checkPlace(): Promise<void>;
   /** `listener` is called whenever `content` and `store` were replaced. */
   onRenewed(listener: () => void): void;
 }
@@ -68,7 +70,10 @@ export async function openContent(
     if (storage.kind === 'postgres') return await openShared(settings, store, storage);
     await assertContentThere(directory, homeOf(store));
     const content = await openFileContent({ directory, clock, timers, randomness });
-    return lasting({ content, store, end: (commits) => endSession(content, commits, logger) });
+    return {
+      ...lasting({ content, store, end: (commits) => endSession(content, commits, logger) }),
+      checkPlace: () => content.checkPlace(),
+    };
   } catch (error) {
     if (error instanceof ContentLocationError) {
       throw new DataDirectoryError('foreign', error.message, { cause: error });
@@ -152,6 +157,12 @@ function lasting(
   opened: Pick<OpenContent, 'content' | 'store' | 'end'>,
   isContentRemote = false,
 ): OpenContent {
-  const steady = { isLeased: false, trouble: () => undefined, onRenewed: () => undefined };
-  return { ...opened, ...steady, isContentRemote };
+  return {
+    ...opened,
+    isLeased: false,
+    isContentRemote,
+    trouble: () => undefined,
+    checkPlace: () => Promise.resolve(),
+    onRenewed: () => undefined,
+  };
 }

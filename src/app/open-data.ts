@@ -16,6 +16,8 @@ export interface OpenData {
   readonly isContentRemote: boolean;
   /** Why some requests cannot be served, for a while or for good; undefined when all can. */
   trouble(): Error | undefined;
+  /** Rejects when the place of the content shows that no bytes can be stored there at present. */
+  checkContentPlace(): Promise<void>;
   /** `listener` is called whenever `content` and `contentStore` were replaced. */
   onContentRenewed(listener: () => void): void;
   /** To be called when nothing uses the data any more. */
@@ -42,6 +44,7 @@ export async function openData(
     },
     isContentRemote: opened.isContentRemote,
     trouble: () => store.trouble() ?? opened.trouble(),
+    checkContentPlace: () => opened.checkPlace(),
     onContentRenewed: (listener) => opened.onRenewed(listener),
     // Requests that were cut off may still commit, and nothing of a session may be committed once
     // others may sweep it. The end of a lease keeps such commits out; otherwise the store has to.

@@ -21,16 +21,19 @@ export interface StoreHealthOptions {
   readonly logger: Logger;
 }
 
-/** Whether the store of a server works, found by a read of it. */
+/** Whether the store of a server works, and whether its content can be written. */
 export class StoreHealth {
   readonly #options: StoreHealthOptions;
   #probing: Promise<unknown> | undefined;
+  #checking: Promise<boolean> | undefined;
+  /** Whether the content could not be written when it was last looked at, which was logged. */
+  #isContentAmiss = false;
 
   constructor(options: StoreHealthOptions) {
     this.#options = options;
   }
 
-  /** Reads the store once, however many ask at the same time. Resolves within three seconds. */
+  /** Reads the store once, however many ask at the same time. Resolves within six seconds. */
   async check(): Promise<Exclude<Health, 'closing'>> {
     const { data, logger, timers } = this.#options;
     // The trouble of the store was logged when it began. A store that is away needs a read to
@@ -47,7 +50,43 @@ export class StoreHealth {
       logger.error('the store cannot be read', { error });
       return 'failed';
     }
-    return data.trouble() === undefined ? 'ok' : 'away';
+    if (data.trouble() !== undefined) return 'away';
+    return (await this.#isContentSound()) ? 'ok' : 'failed';
+  }
+
+  /** Looks at the content once, however many ask at the same time. A late answer counts as none. */
+  async #isContentSound(): Promise<boolean> {
+    const { timers } = this.#options;
+    this.#checking ??= this.#checkContent().finally(() => {
+      this.#checking = undefined;
+    });
+    const late = () => new Error('The content does not answer in time.');
+    try {
+      return await within(this.#checking, { limitMs: probeLimitMs, timers, late });
+    } catch (error) {
+      this.#noteContent(error);
+      return false;
+    }
+  }
+
+  async #checkContent(): Promise<boolean> {
+    try {
+      await this.#options.data.checkContentPlace();
+      this.#noteContent(undefined);
+      return true;
+    } catch (error) {
+      this.#noteContent(error);
+      return false;
+    }
+  }
+
+  #noteContent(error: unknown): void {
+    const { logger } = this.#options;
+    const isAmiss = error !== undefined;
+    if (isAmiss === this.#isContentAmiss) return;
+    this.#isContentAmiss = isAmiss;
+    if (isAmiss) logger.error('the bytes of large blobs cannot be stored', { error });
+    else logger.info('the bytes of large blobs can be stored again');
   }
 
   #probe(): Promise<unknown> {

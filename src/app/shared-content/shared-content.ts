@@ -79,6 +79,11 @@ export class SharedContent {
     return this.#trouble;
   }
 
+  /** Rejects when the directory shows that nothing can be stored there at present. */
+  checkPlace(): Promise<void> {
+    return this.content.checkPlace();
+  }
+
   /** `listener` is called whenever `content` and `store` have become others. */
   onRenewed(listener: () => void): void {
     this.#onRenewed = listener;

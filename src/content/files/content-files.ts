@@ -25,6 +25,8 @@ export interface ContentFiles {
   syncFolder(path: string): Promise<void>;
   /** Whether there is a file of this name. At once. */
   isThere(path: string): boolean;
+  /** Rejects when no files can be made in a folder, or it is not there. */
+  checkWritable(path: string): Promise<void>;
   /** The space of the disk. Undefined when the system does not tell. */
   room(): Promise<DiskSpace | undefined>;
 }

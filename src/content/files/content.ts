@@ -87,6 +87,11 @@ export type CommitsAtEnd = 'known' | 'unknown' | 'under-way';
 /** Content in files; see docs/internals/content-store.md. */
 export interface FileContent extends ContentStore {
   /**
+   * Rejects with `ContentWriteError` while the folder is missing or cannot be written, or has no
+   * file of this session. With leases that is left to the next `put`.
+   */
+  checkPlace(): Promise<void>;
+  /**
    * Keeps the sweeps of all processes from the extents of this session, also after its end. For
    * one whose acknowledged commits are lost, when a person is to decide what becomes of the bytes
    * that they had named. Durable when it resolves. Idempotent.
@@ -244,6 +249,13 @@ class OpenFileContent implements FileContent {
     return this.#calls.run(() => this.#sweep.step(options));
   }
 
+  async checkPlace(): Promise<void> {
+    for (const folder of [sessionsFolder, extentsFolder]) {
+      await writing(this.#files.checkWritable(folder));
+    }
+    if (this.#sessions.kind === 'socket' && !this.#sessions.isInPlace()) throw sessionGone();
+  }
+
   hold(): Promise<void> {
     return this.#sessions.hold();
   }
@@ -361,8 +373,7 @@ class OpenFileContent implements FileContent {
       this.#onSessionLost();
       return new ContentSessionLostError();
     }
-    const message = 'Another process has taken this one for dead: it may delete what is stored.';
-    return new ContentWriteError(message, { isFull: false });
+    return sessionGone();
   }
 
   async #removeFailed(place: ExtentPlace): Promise<void> {
@@ -472,6 +483,13 @@ class OpenFileContent implements FileContent {
   async #leave(): Promise<void> {
     await endsInTime(this.#timers, this.#sessions.abandon());
   }
+}
+
+function sessionGone(): ContentWriteError {
+  const message =
+    'The file of this session of the content is gone: the folder is another one, or another ' +
+    'process has taken this one for dead. Put the folder back as it was, or restart the server.';
+  return new ContentWriteError(message, { isFull: false });
 }
 
 function existing(id: ExtentId): ExtentPlace {

@@ -1,5 +1,6 @@
-import { fstatSync, statSync } from 'node:fs';
+import { constants, fstatSync, statSync } from 'node:fs';
 import {
+  access,
   link,
   mkdir,
   open,
@@ -75,6 +76,10 @@ export class DiskContentFiles implements ContentFiles {
 
   isThere(path: string): boolean {
     return statSync(this.#at(path), { throwIfNoEntry: false }) !== undefined;
+  }
+
+  checkWritable(path: string): Promise<void> {
+    return access(this.#at(path), constants.W_OK | constants.X_OK);
   }
 
   room(): Promise<DiskSpace | undefined> {

@@ -2,6 +2,7 @@ import type { ExtentId } from '../content-store.js';
 import type { ContentFiles } from './content-files.js';
 import type { DiskSyncs } from './disk-syncs.js';
 import {
+  extentsFolder,
   fileOf,
   leafFolder,
   ownerFileOf,
@@ -51,7 +52,9 @@ export class ExtentRemoval {
   ): Promise<void> {
     for (let at = 0; at < places.length; at += removedAtOnce) {
       const some = places.slice(at, at + removedAtOnce);
-      await Promise.all(some.map((place) => this.#files.remove(pathOf(place))));
+      const removed = await Promise.all(some.map((place) => this.#files.remove(pathOf(place))));
+      // Where the whole folder is away, its extents would count as removed and come back with it.
+      if (removed.includes(false)) await this.#files.checkWritable(extentsFolder);
     }
     for (const leaf of new Set(places.map(leafFolder))) await this.#syncs.folder(leaf);
   }

@@ -43,6 +43,7 @@ const changing: ReadonlySet<string | symbol> = new Set([
   'makeFolder',
   'removeFolder',
   'syncFolder',
+  'checkWritable',
 ]);
 
 function failing(faults: Faults): WrapFiles {
@@ -239,6 +240,32 @@ describe('a session that another process takes for dead', () => {
     assert.equal(await count(), 1);
     await rename(`${sessions}-moved`, sessions);
     await put(content, sample(10));
+  });
+});
+
+describe('content whose folder is away', () => {
+  it('says so, frees nothing, and goes on when the folder is back', async (t) => {
+    const { content, directory, dispose, count } = await temporaryContent();
+    t.after(dispose);
+    const id = await put(content, sample(10));
+    await content.checkPlace();
+    const folder = join(directory, 'content');
+    await rename(folder, `${folder}-moved`);
+    await assert.rejects(content.checkPlace(), /ENOENT.*put it back as it was/);
+    await assert.rejects(content.free([id]), ContentWriteError);
+    await rename(`${folder}-moved`, folder);
+    await content.checkPlace();
+    assert.ok(await isThere(content, id));
+    await content.free([id]);
+    assert.equal(await count(), 0);
+  });
+
+  it('says so when the disk takes no writes', async (t) => {
+    const faults = { code: 'EROFS', only: 'checkWritable', at: 2, done: 0 };
+    const { content, dispose } = await temporaryContent({ wrap: failing(faults) });
+    t.after(dispose);
+    await assert.rejects(content.checkPlace(), /EROFS.*so that it can be written/);
+    await content.checkPlace();
   });
 });
 

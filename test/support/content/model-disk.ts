@@ -258,6 +258,10 @@ export class ModelProcess implements ContentFiles {
     return this.#find(path) !== undefined;
   }
 
+  checkWritable(): Promise<void> {
+    return Promise.resolve();
+  }
+
   room(): Promise<undefined> {
     return Promise.resolve(undefined);
   }
