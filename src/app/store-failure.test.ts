@@ -20,6 +20,7 @@ import {
 import type { ServedStore } from '../kv/served-store.js';
 import type { CommitBatch, Store } from '../kv/store.js';
 import { openStore } from './backend.js';
+import type { RequestRecord, ServerOptions } from './index.js';
 import { startServer } from './server.js';
 import { storeFailure } from './store-failure.js';
 
@@ -34,13 +35,15 @@ interface Failure {
   error?: Error;
   /** Absent: every commit fails. */
   of?: (batch: CommitBatch) => boolean;
+  /** Commits wait for it. */
+  gate?: Promise<void>;
 }
 
 /** A server whose commits fail while `failure.error` is set. */
-async function faultyServer() {
+async function faultyServer(options: ServerOptions = {}) {
   const failure: Failure = {};
   const server = await startServer(
-    { inMemory: true, tablePort: 0, queuePort: 0, blobPort: 0, logger },
+    { inMemory: true, tablePort: 0, queuePort: 0, blobPort: 0, logger, ...options },
     'exclusive',
     async (settings, sharing) => faulty(await openStore(settings, sharing), failure),
   );
@@ -64,6 +67,7 @@ async function faultyServer() {
 
 function faulty(store: ServedStore, failure: Failure): ServedStore {
   const commit: Store['commit'] = async (batch) => {
+    await failure.gate;
     if (failure.error !== undefined && failure.of?.(batch) !== false) throw failure.error;
     return store.commit(batch);
   };
@@ -161,6 +165,34 @@ describe('a failure of the store', () => {
     }
     return container;
   };
+
+  it('counts the blobs of a batch that is timed out as those of any request', async () => {
+    const records: RequestRecord[] = [];
+    await using server = await faultyServer({
+      limits: { operationTimeoutMs: 100 },
+      observers: [(record) => records.push(record)],
+    });
+    const { blobs, failure } = server;
+    const names = ['first', 'second'];
+    const container = await putAll(blobs, names);
+    let open: () => void = () => undefined;
+    failure.gate = new Promise((resolve) => (open = resolve));
+    records.length = 0;
+    const answers = [
+      await deletionsOf(blobs, container, names),
+      await blobs.send({ method: 'DELETE', path: `/${container}/first` }),
+    ];
+    open();
+    assert.deepEqual(
+      answers.map((each) => each.header('x-ms-error-code')),
+      ['OperationTimedOut', 'OperationTimedOut'],
+    );
+    while (records.length < 2) await new Promise(setImmediate);
+    assert.deepEqual(
+      records.map(({ load }) => load.map(({ partitionKey }) => partitionKey)),
+      [names, ['first']],
+    );
+  });
 
   it('of one request of a batch is answered in its part, and the others are done', async () => {
     await using server = await faultyServer();

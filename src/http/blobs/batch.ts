@@ -81,7 +81,7 @@ export const blobBatch: BlobOperation<Input, readonly Outcome[]> = {
   },
 
   entities: ({ named }) => named,
-  load: (_outcomes, { named }) => named,
+  addressedLoad: ({ named }) => named,
 
   async run({ requests }, outer) {
     const outcomes: Outcome[] = [];

@@ -77,6 +77,11 @@ export interface Operation<
    * partition or queue counts.
    */
   load?(output: Output, input: Input): readonly PartitionLoad[];
+  /**
+   * The load that the input addresses in place of the address, from the begin of the work on, also
+   * when that fails.
+   */
+  addressedLoad?(input: Input): readonly PartitionLoad[];
 }
 
 /** An operation whose answer may be whole or a stream. */

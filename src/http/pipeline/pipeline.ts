@@ -248,7 +248,7 @@ export class Pipeline {
     exchange.openBudget = this.#openBudget;
     const { timeLimits = 1 } = operation;
     setDeadline(exchange, clock.monotonicMs(), timeLimits * limits.operationTimeoutMs);
-    const loadOfAddress = request.load ?? noLoad;
+    const loadOfAddress = operation.addressedLoad?.(input) ?? request.load ?? noLoad;
     exchange.load = loadOfAddress;
     lock.enter();
     let output: unknown;
@@ -379,7 +379,7 @@ export class Pipeline {
     const admitted: AdmittedRequest = {
       exchange,
       operation: name,
-      hasLoad: operation.load !== undefined || request.load !== undefined,
+      hasLoad: 'load' in operation || 'addressedLoad' in operation || request.load !== undefined,
       mayGrow: !isReadOnly && operation.onlyDeletes?.(input) !== true,
       entities: () => operation.entities?.(input) ?? request.load ?? [],
       standAside: (wait) => (slot === undefined ? wait() : slot.standAside(wait)),
