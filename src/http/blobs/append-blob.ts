@@ -4,7 +4,7 @@ import type { Access, BlobAddress, NewProperties, Written } from '../../services
 import { readAppendConditions } from '../../wire/blobs/conditions.js';
 import { contentHeadersOfBody } from '../../wire/blobs/content-headers.js';
 import { framingBytesMax } from '../../wire/blobs/structured-body.js';
-import { Crc64 } from '../../wire/checksum/crc64.js';
+import type { Crc64 } from '../../wire/checksum/crc64.js';
 import type { GrantedAccess } from '../exchange/access.js';
 import { objectAccess } from '../operations/access.js';
 import { blobAccessOf, blobOf } from './blob.js';
@@ -92,8 +92,7 @@ export const appendBlock: BlobOperation<AppendInput, AppendOutput> = {
   },
 
   async run({ address, access }, request) {
-    const sum = new Crc64();
-    const body = summedBodyOf(request, sum);
+    const { body, sum } = summedBodyOf(request);
     const appended = await request.backend.blobs.appendBlock(address, { ...access, body });
     return { ...appended, sum };
   },

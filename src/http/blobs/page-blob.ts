@@ -18,7 +18,7 @@ import {
   structuredHeader,
   structuredLengthHeader,
 } from '../../wire/blobs/structured-body.js';
-import { Crc64 } from '../../wire/checksum/crc64.js';
+import type { Crc64 } from '../../wire/checksum/crc64.js';
 import { objectAccess } from '../operations/access.js';
 import { blobAccessOf, blobOf } from './blob.js';
 import type { BlobOperation, BlobRequest } from './request.js';
@@ -140,8 +140,7 @@ export const putPage: BlobOperation<PageInput, PageOutput> = {
   async run({ address, bounds, isClear: clears, access }, request) {
     const { blobs } = request.backend;
     if (clears) return blobs.clearPages(address, bounds, access);
-    const sum = new Crc64();
-    const body = summedBodyOf(request, sum);
+    const { body, sum } = summedBodyOf(request);
     const written = await blobs.putPages(address, bounds, { ...access, body });
     return { ...written, sum };
   },

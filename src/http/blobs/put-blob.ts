@@ -8,7 +8,6 @@ import type {
 } from '../../services/blobs/types.js';
 import { contentHeadersOfBody } from '../../wire/blobs/content-headers.js';
 import { framingBytesMax } from '../../wire/blobs/structured-body.js';
-import { Crc64 } from '../../wire/checksum/crc64.js';
 import { blobAccessOf, blobOf } from './blob.js';
 import type { BlobOperation, BlobRequest } from './request.js';
 import { writtenHeaders } from '../../wire/blobs/modified-headers.js';
@@ -68,8 +67,7 @@ export const putBlob: BlobOperation<Input, Output> = {
   },
 
   async run({ address, blob, access }, request) {
-    const sum = new Crc64();
-    const body = summedBodyOf(request, sum);
+    const { body, sum } = summedBodyOf(request);
     const written = await replacing(request, access, (each) =>
       request.backend.blobs.putBlockBlob(address, blob, { ...each, body }),
     );

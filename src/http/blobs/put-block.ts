@@ -4,7 +4,7 @@ import type { BlobAddress } from '../../services/blobs/types.js';
 import { blockIdParameter } from '../../wire/blobs/block-id.js';
 import { leaseIdOf } from '../../wire/blobs/lease-headers.js';
 import { framingBytesMax } from '../../wire/blobs/structured-body.js';
-import { Crc64 } from '../../wire/checksum/crc64.js';
+import type { Crc64 } from '../../wire/checksum/crc64.js';
 import { objectAccess } from '../operations/access.js';
 import { blobOf } from './blob.js';
 import { checkBlockSetting } from './block-setting.js';
@@ -42,8 +42,7 @@ export const putBlock: BlobOperation<Input, Crc64> = {
   },
 
   async run({ address, id, leaseId }, request) {
-    const sum = new Crc64();
-    const body = summedBodyOf(request, sum);
+    const { body, sum } = summedBodyOf(request);
     const lease = leaseId === undefined ? {} : { leaseId };
     await request.backend.blobs.putBlock(address, { id }, { ...lease, body });
     return sum;

@@ -10,7 +10,7 @@ import {
   structuredLengthHeader,
   StructuredReader,
 } from '../../wire/blobs/structured-body.js';
-import type { Crc64 } from '../../wire/checksum/crc64.js';
+import { Crc64 } from '../../wire/checksum/crc64.js';
 import type { BlobRequest } from './request.js';
 
 /** The longest body of an operation from a version on; the newest first (blob-service §3.5). */
@@ -63,15 +63,25 @@ export function checkNoBody({ exchange, header }: BlobRequest): void {
   throw invalidHeader('Content-Length', header('content-length') ?? '');
 }
 
+/** Content that comes in pieces, and the sum of what has come. */
+export interface SummedBody {
+  readonly body: Body;
+  readonly sum: Crc64;
+}
+
 /**
- * The content of an operation that consumes it in pieces. `sum` gets every byte of it. A structured
- * body is refused at the latest when it has ended.
+ * The content of an operation that consumes it in pieces. A structured body is refused at the
+ * latest when it has ended.
  */
-export function summedBodyOf({ exchange, header }: BlobRequest, sum: Crc64): Body {
+export function summedBodyOf({ exchange, header }: BlobRequest): SummedBody {
   const { bodyStream } = exchange;
   invariant(bodyStream !== undefined, 'the operation streams its body');
-  if (!isStructured(header)) return summed(bodyStream, sum);
-  return unframed(bodyStream, new StructuredReader(structuredContentBytes(header), sum));
+  // The sum that the request claims is taken already. Such a body is not structured.
+  if (bodyStream.crc64 !== undefined) return { body: bodyStream, sum: bodyStream.crc64 };
+  const sum = new Crc64();
+  if (!isStructured(header)) return { body: summed(bodyStream, sum), sum };
+  const reader = new StructuredReader(structuredContentBytes(header), sum);
+  return { body: unframed(bodyStream, reader), sum };
 }
 
 async function* summed(body: Body, sum: Crc64): AsyncGenerator<Buffer> {

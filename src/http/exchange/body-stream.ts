@@ -1,3 +1,5 @@
+import type { Crc64 } from '../../wire/checksum/crc64.js';
+
 /**
  * The body of a request whose operation consumes it in pieces. `run` iterates it once; bytes are
  * read from the connection on demand. A piece has at most 128 KiB, and every one but the last at
@@ -11,6 +13,10 @@
 export interface BodyStream extends AsyncIterable<Buffer> {
   /** From Content-Length; undefined for a chunked body. */
   readonly bytes: number | undefined;
+  /**
+   * The sum of the bytes that were handed out, where the request claims a CRC-64; to be read only.
+   */
+  readonly crc64: Crc64 | undefined;
   /** The operation waits for bytes from the client; that time is not charged to the operation. */
   readonly waitsForClient: boolean;
   /** The deadline of the client for the awaited piece, on the monotonic clock. */

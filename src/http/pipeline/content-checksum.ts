@@ -9,10 +9,13 @@ import type { Operation } from '../exchange/service.js';
 export class BodyChecksum {
   readonly #claimed: ClaimedChecksum;
   readonly #sum: { update(bytes: Buffer): unknown; digest(): Buffer };
+  /** Undefined when another sum is claimed. */
+  readonly crc64: Crc64 | undefined;
 
   constructor(claimed: ClaimedChecksum) {
     this.#claimed = claimed;
-    this.#sum = claimed.kind === 'md5' ? createHash('md5') : new Crc64();
+    this.crc64 = claimed.kind === 'md5' ? undefined : new Crc64();
+    this.#sum = this.crc64 ?? createHash('md5');
   }
 
   update(piece: Buffer): void {

@@ -1,6 +1,7 @@
 import type { Clock } from '../../base/clock.js';
 import { invariant } from '../../base/invariant.js';
 import { requestBodyTooLarge } from '../../model/errors/query-errors.js';
+import type { Crc64 } from '../../wire/checksum/crc64.js';
 import type { BodyStream } from '../exchange/body-stream.js';
 import type { Exchange } from '../exchange/exchange.js';
 import { AbortedError, gone } from './body.js';
@@ -57,6 +58,10 @@ export class StreamedBody implements BodyStream {
     this.#options = options;
     this.bytes = bytes === Infinity ? undefined : bytes;
     this.#piece = this.#newPiece();
+  }
+
+  get crc64(): Crc64 | undefined {
+    return this.#options.checksum?.crc64;
   }
 
   get waitsForClient(): boolean {
