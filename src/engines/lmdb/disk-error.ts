@@ -11,8 +11,8 @@ const remedies: ReadonlyMap<string, string> = new Map([
   ['EFBIG', `Raise the limit on the size of files. ${startAgain}`],
   ['EROFS', `Mount it so that it can be written. ${startAgain}`],
   ['EIO', `Make room there, or repair the disk: see what the system says of it. ${startAgain}`],
-  ['EMFILE', `Raise the limit on open files. ${startAgain}`],
-  ['ENFILE', `Raise the limit on open files. ${startAgain}`],
+  ['EMFILE', `Raise the limit on open files (ulimit -n 1024, or more). ${startAgain}`],
+  ['ENFILE', `Raise the limit of the system on open files. ${startAgain}`],
 ]);
 
 const choose = 'Choose another directory.';
