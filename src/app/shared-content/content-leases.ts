@@ -38,7 +38,7 @@ export interface ContentLeasesOptions {
 
 /** What this process has observed of the lease of another session. */
 interface WatchedLease {
-  readonly version: number;
+  readonly version: number | 'absent';
   readonly silentMs: number;
   readonly atMs: number;
 }
@@ -90,11 +90,13 @@ export class ContentLeases implements Liveness {
     const { store } = this.#options;
     const key = leaseKey(name);
     const entry = await store.get(key);
+    // A promoted standby may lack the lease of a process that lives, and holds its session as soon
+    // as it learns of the loss. So an absent lease has to be silent as well.
+    if (!this.#isSilent(name, entry?.version ?? 'absent')) return true;
     if (entry === undefined) {
       this.#watched.delete(name);
       return false;
     }
-    if (!this.#isSilent(name, entry.version)) return true;
     // After the fence the store applies no commit that the session has begun.
     const { ok } = await store.fence({
       checks: [{ key, version: entry.version }],
@@ -108,7 +110,7 @@ export class ContentLeases implements Liveness {
     return Promise.resolve();
   }
 
-  #isSilent(name: string, version: number): boolean {
+  #isSilent(name: string, version: number | 'absent'): boolean {
     const atMs = this.#options.clock.monotonicMs();
     const before = this.#watched.get(name);
     const isSame = before?.version === version;
