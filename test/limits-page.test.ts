@@ -254,6 +254,7 @@ const unnoticed = new Set(
     pageQueuesMax
     pageRangesPerCommitMax
     pageRowsMax
+    pagesMax
     pairFileBytesMax
     partBytesMax
     partsMax

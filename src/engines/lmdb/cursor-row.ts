@@ -2,7 +2,8 @@ import { getLastVersion } from 'lmdb';
 import type { Bytes } from '../../base/bytes.js';
 import type { Candidate } from '../../kv/store.js';
 import { BeginningViews } from './rows/beginning-views.js';
-import { checksumBytes, type StoredRecord } from './rows/record.js';
+import { checksumBytes, storedChecksum, type StoredRecord } from './rows/record.js';
+import type { VerifiedRows } from './verified-rows.js';
 
 const noBytes: Bytes = Buffer.alloc(0);
 
@@ -58,14 +59,24 @@ export class CursorRow implements Candidate, StoredRecord {
 export class CursorRows {
   readonly row: CursorRow;
   readonly #iterator: Iterator<unknown>;
+  readonly #verified: VerifiedRows;
 
-  constructor(found: Iterable<unknown>, row: CursorRow) {
+  constructor(found: Iterable<unknown>, row: CursorRow, verified: VerifiedRows) {
     this.row = row;
+    this.#verified = verified;
     this.#iterator = found[Symbol.iterator]();
   }
 
   next(): boolean {
     return this.#iterator.next().done !== true;
+  }
+
+  isVerified(): boolean {
+    return this.#verified.has(storedChecksum(this.row));
+  }
+
+  noteVerified(): void {
+    this.#verified.note(storedChecksum(this.row));
   }
 
   /** Gives the cursor back. */

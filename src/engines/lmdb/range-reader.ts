@@ -15,7 +15,8 @@ import { EntryGatherer } from './entry-gatherer.js';
 import type { Environment } from './environment.js';
 import { lastVersionKey, readGuard } from './group-writer.js';
 import { MappedEntries, type MappedSnapshot } from './mapped/mapped-entries.js';
-import { isIntactRecord, storedChecksum, type StoredRecord } from './rows/record.js';
+import { VerifiedPages } from './mapped/verified-pages.js';
+import { isIntactRecord, type StoredRecord } from './rows/record.js';
 import { VerifiedRows } from './verified-rows.js';
 
 /** From the pages that the engine has mapped, or from the package's cursor alone. */
@@ -33,6 +34,10 @@ interface Rows {
   /** The row that `next` has moved to. */
   readonly row: Candidate & StoredRecord;
   next(): boolean;
+  /** Whether the checksum of the row was verified lately. */
+  isVerified(): boolean;
+  /** For a row that did not count as verified. */
+  noteVerified(): void;
 }
 
 /**
@@ -41,17 +46,21 @@ interface Rows {
  */
 export class RangeReader {
   readonly #environment: Environment;
-  readonly #verified: VerifiedRows;
+  /** Rows that the package's cursor has read, and rows of mapped pages. */
+  readonly #verifiedRows: VerifiedRows;
+  readonly #verifiedPages: VerifiedPages;
   readonly #mapped: MappedEntries | undefined;
 
   constructor(environment: Environment, { clock, rangesFrom, lockFile }: RangeReaderOptions) {
     const { database: meta } = environment.meta;
     this.#environment = environment;
-    this.#verified = new VerifiedRows(clock);
+    this.#verifiedRows = new VerifiedRows(clock);
+    const verified = new VerifiedPages(clock);
+    this.#verifiedPages = verified;
     this.#mapped =
       rangesFrom === 'package'
         ? undefined
-        : new MappedEntries({ meta, key: lastVersionKey, lockFile });
+        : new MappedEntries({ meta, key: lastVersionKey, lockFile, verified });
   }
 
   /** Throws `GuardError`, and `StoreDamagedError` for a file or a row that is damaged. */
@@ -73,6 +82,7 @@ export class RangeReader {
       const refusal = guardRefusal(guard, this.#versionIn(snapshot, guard.key));
       if (refusal !== undefined) throw refusal;
     }
+    this.#verifiedPages.begin();
     const rows = snapshot.rows(range);
     return rows === undefined ? { entries: [], more: false } : this.#readPage(rows, options);
   }
@@ -93,7 +103,8 @@ export class RangeReader {
     const found = entries.database.getRange(
       options.reverse === true ? backward(range) : forward(range),
     );
-    const rows = new CursorRows(found, row);
+    this.#verifiedRows.begin();
+    const rows = new CursorRows(found, row, this.#verifiedRows);
     try {
       return this.#readPage(rows, options);
     } finally {
@@ -105,18 +116,18 @@ export class RangeReader {
     const { limit, bytesMax, filter, use } = options;
     const { row } = rows;
     const page = new EntryGatherer();
-    this.#verified.begin();
     let bytes = 0;
     while (rows.next()) {
       const decision = filter === undefined ? 'take' : filter(row);
       if (decision === 'stop') return { entries: page.entries(), more: true };
       if (decision === 'skip') {
-        this.#verifyPassedOver(row, page);
+        this.#verifyPassedOver(rows, page);
         continue;
       }
       if (decision === 'use') {
         const intact = page.laidOut(row);
         if (intact === undefined) throw this.#environment.entries.damaged(row.key);
+        noteVerified(rows);
         use?.(intact);
         continue;
       }
@@ -124,17 +135,25 @@ export class RangeReader {
       const full = page.count >= limit || bytes > bytesMax;
       if (full && page.count > 0) return { entries: page.entries(), more: true };
       if (!page.add(row)) throw this.#environment.entries.damaged(row.key);
+      if (filter !== undefined) noteVerified(rows);
     }
     return { entries: page.entries(), more: false };
   }
 
   /** Verifies skipped rows, because a damaged row may be skipped by mistake. */
-  #verifyPassedOver(row: Rows['row'], page: EntryGatherer): void {
-    const checksum = storedChecksum(row);
-    if (this.#verified.has(checksum)) return;
-    if (!page.verify(row)) throw this.#environment.entries.damaged(row.key);
-    this.#verified.note(checksum);
+  #verifyPassedOver(rows: Rows, page: EntryGatherer): void {
+    if (rows.isVerified()) return;
+    if (!page.verify(rows.row)) throw this.#environment.entries.damaged(rows.row.key);
+    rows.noteVerified();
   }
+}
+
+/**
+ * Notes a row that was returned. Otherwise the rows before and behind it would be apart, of which
+ * only some can be remembered, and those that are passed over would not follow each other.
+ */
+function noteVerified(rows: Rows): void {
+  if (!rows.isVerified()) rows.noteVerified();
 }
 
 /**

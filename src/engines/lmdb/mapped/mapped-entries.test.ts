@@ -20,6 +20,7 @@ import { writeAtOnce } from '../write-transaction.js';
 import { MappedEntries } from './mapped-entries.js';
 import { MalformedTreeError } from './malformed-tree-error.js';
 import { MappedRows } from './mapped-rows.js';
+import { VerifiedPages } from './verified-pages.js';
 
 const everything: RangeOptions = { limit: Infinity, bytesMax: Infinity };
 /** The flags of a page, in it. */
@@ -164,7 +165,8 @@ void describe('the newest snapshot of mapped entries', { skip: !isToldMaps }, ()
     const environment = openEnvironment(directory, { sync: false });
     const { database: meta } = environment.meta;
     const lockFile = lockFileOf(directory);
-    const mapped = new MappedEntries({ meta, key: lastVersionKey, lockFile });
+    const verified = new VerifiedPages(systemClock);
+    const mapped = new MappedEntries({ meta, key: lastVersionKey, lockFile, verified });
     const writer = new GroupWriter(environment, systemClock);
     const commit = (name: string) =>
       writeAtOnce(environment.root, () => {
@@ -215,8 +217,9 @@ void describe('a page that is not what a tree has', () => {
       windowOf: () => window,
       offsetOf: (page: number) => page * pageBytes,
     };
+    const verified = new VerifiedPages(systemClock);
     for (const root of [0, 1, 2, 3, 2 ** 40]) {
-      const tree = { pages, root, depth: 1, lastPage: 2 };
+      const tree = { pages, root, depth: 1, lastPage: 2, verified };
       assert.throws(() => new MappedRows(tree, { start: Buffer.alloc(0) }), MalformedTreeError);
     }
   });

@@ -11,6 +11,7 @@ import type { MappedRow } from './mapped-row.js';
 import { MalformedTreeError } from './malformed-tree-error.js';
 import { MappedRows, type MappedTree } from './mapped-rows.js';
 import { mapAt, mapOfFile } from './process-maps.js';
+import type { VerifiedPages } from './verified-pages.js';
 
 /** Where the lock file has the last transaction, and how much of it is looked at. */
 const transactionAt = 8;
@@ -25,6 +26,7 @@ export interface MappedEntriesOptions {
   readonly meta: Database<Bytes, Bytes>;
   readonly key: Bytes;
   readonly lockFile: string;
+  readonly verified: VerifiedPages;
 }
 
 /** The entries of one moment. */
@@ -118,7 +120,9 @@ export class MappedEntries {
     if (tree === undefined) return undefined;
     if (isEmptyTree(tree)) return new MappedSnapshot(undefined);
     const { root, depth } = tree;
-    return new MappedSnapshot({ pages, root, depth, lastPage: head.lastPage });
+    const { lastPage } = head;
+    const { verified } = this.#options;
+    return new MappedSnapshot({ pages, root, depth, lastPage, verified });
   }
 
   /** The map that the engine uses now. */

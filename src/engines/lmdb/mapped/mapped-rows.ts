@@ -6,9 +6,10 @@ import { checksumBytes } from '../rows/record.js';
 import { MalformedTreeError } from './malformed-tree-error.js';
 import { MappedRow } from './mapped-row.js';
 import type { MappedPages, Window } from './mapped-pages.js';
+import type { VerifiedPages, VerifiedSpan } from './verified-pages.js';
 
-/** Where a page has its flags, and the end of the offsets of its entries. */
-const [flagsAt, lowerAt] = [18, 20];
+/** Where a page has its transaction, its flags, and the end of the offsets of its entries. */
+const [transactionAt, flagsAt, lowerAt] = [8, 18, 20];
 const roomBytes = pageBytes - headerBytes;
 
 /** A tree of a snapshot that is not empty. */
@@ -18,6 +19,7 @@ export interface MappedTree {
   readonly depth: number;
   /** The last page of the file in this snapshot. */
   readonly lastPage: number;
+  readonly verified: VerifiedPages;
 }
 
 /**
@@ -32,11 +34,14 @@ export class MappedRows {
   readonly #branches: number[] = [];
   readonly #positions: number[] = [];
   #window: Window;
-  /** The place of the leaf in its window, its next entry, and the end of its wanted entries. */
+  /** The leaf, its place in its window, its next entry, and the end of its wanted entries. */
+  #leaf = 0;
   #leafAt = 0;
   #index = 0;
   #behind = 0;
   #isLast = false;
+  /** What was verified of the leaf; undefined until that is asked for. */
+  #verified: VerifiedSpan | undefined;
 
   /** Throws `MalformedTreeError`, as `next` does. */
   constructor(tree: MappedTree, { start, end }: KeyRange) {
@@ -57,6 +62,32 @@ export class MappedRows {
     this.#show(this.#index);
     this.#index += 1;
     return true;
+  }
+
+  /** Whether the row was verified lately. */
+  isVerified(): boolean {
+    const { from, to } = (this.#verified ??= this.#spanOfLeaf());
+    return this.#index > from && this.#index <= to;
+  }
+
+  /** Notes that a row that did not count as verified was verified. */
+  noteVerified(): void {
+    const index = this.#index - 1;
+    const { from, to } = (this.#verified ??= this.#spanOfLeaf());
+    // Rows apart from those that are known replace them.
+    if (index === to) this.#verified = { from, to: index + 1 };
+    else if (index + 1 === from) this.#verified = { from: index, to };
+    else this.#verified = { from: index, to: index + 1 };
+    this.#tree.verified.keep(this.#leaf, this.#transactionOfLeaf(), this.#verified);
+  }
+
+  #spanOfLeaf(): VerifiedSpan {
+    return this.#tree.verified.spanOf(this.#leaf, this.#transactionOfLeaf());
+  }
+
+  /** The lower half of its number. */
+  #transactionOfLeaf(): number {
+    return this.#window.numbers.getInt32(this.#leafAt + transactionAt, true);
   }
 
   #show(index: number): void {
@@ -107,6 +138,8 @@ export class MappedRows {
       number = this.#childOf(page, behind - 1);
     }
     this.#leafAt = this.#placeOf(number, pageFlags.leaf);
+    this.#leaf = number;
+    this.#verified = undefined;
     this.#window = this.#tree.pages.windowOf(number);
   }
 
