@@ -18,7 +18,31 @@ function failing(failure: Error): ControlTarget {
   return Object.assign({} as ControlTarget, { partitions });
 }
 
+const silent = { info: () => undefined, warn: () => undefined, error: () => undefined };
+
 describe('the control API', () => {
+  for (const [method, path, body, error] of [
+    ['PUT', 'partition-stores/b', { location: '' }, /^location .* a directory.* not empty/],
+    ['PUT', 'partition-stores/b', { postgresUrl: '' }, /^postgresUrl .* postgres:.* not empty/],
+    ['PUT', 'partition-stores/b', { postgresSchema: 5 }, /^postgresSchema .* name of a schema/],
+    ['PUT', 'partition-stores/b', { inMemory: false }, /^inMemory must be true, or left out/],
+    ['POST', 'partitions/7/split', { at: '' }, /^at must be a place, such as table/],
+    ['POST', 'partitions/7/move', { to: '' }, /^to must be the name of a store/],
+  ] as const) {
+    it(`says what a member must be: ${JSON.stringify(body)}`, async () => {
+      const { server, port } = await openControl(failing(new Error()), { port: 0, logger: silent });
+      try {
+        const url = `http://127.0.0.1:${port}/${path}`;
+        const answer = await fetch(url, { method, body: JSON.stringify(body) });
+        assert.equal(answer.status, 400);
+        const told = (await answer.json()) as { readonly error: string };
+        assert.match(told.error, error);
+      } finally {
+        await server.close();
+      }
+    });
+  }
+
   for (const [error, status] of [
     [new StoreUnavailableError('The database of the store does not answer.'), 503],
     [new StoreNotOpenError('b'), 409],

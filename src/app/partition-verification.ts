@@ -3,6 +3,7 @@ import type { Finding } from '../partition/findings.js';
 import { KeyRateLimiter } from '../partition/key-rate-limiter.js';
 import { repair } from '../partition/operations/repair.js';
 import type { RangeRow } from '../partition/rows.js';
+import { answeringCatalogue } from '../partition/reach.js';
 import { Verification } from '../partition/verification.js';
 import { verify } from '../partition/verify.js';
 import type { OpenPartitions } from './open-partitions.js';
@@ -31,9 +32,10 @@ export async function verified(
   progress: JobProgress,
 ): Promise<VerifyResult> {
   const { open, names, owner } = tools;
-  const { catalogue, members, settings, operationRunner, isAlone } = open;
+  const { members, settings, operationRunner, isAlone } = open;
   const { range, repair: repairs = false, anew = false } = choice;
   const { clock, timers } = settings;
+  const catalogue = answeringCatalogue(members, timers);
   const keysPerSecond = choice.keysPerSecond ?? keysPerSecondStandard;
   const limiter = new KeyRateLimiter(keysPerSecond, { clock, timers });
   const noted =

@@ -44,6 +44,9 @@ const pageOptions = { limit: 4_096, bytesMax: 4 << 20 } as const;
 /** Reads at most to find the successors of a range; reading all ranges takes about as many. */
 const successorReads = 8;
 
+/** What the catalogue asks of the home store. */
+type CatalogueStore = Pick<MemberStore, 'get' | 'range' | 'commit'>;
+
 interface Writes {
   readonly checks: readonly Check[];
   readonly puts?: readonly Put[];
@@ -55,9 +58,9 @@ interface Writes {
  * Ranges are changed by one commit.
  */
 export class Catalogue {
-  readonly #home: MemberStore;
+  readonly #home: CatalogueStore;
 
-  constructor(home: MemberStore) {
+  constructor(home: CatalogueStore) {
     this.#home = home;
   }
 
@@ -185,7 +188,7 @@ export async function ensureCatalogue({ home, homeName, homeUntil }: Members): P
 
 /** All rows of an interval, read in pages. */
 export async function readAll<Row>(
-  store: MemberStore,
+  store: Pick<MemberStore, 'range'>,
   range: KeyRange,
   decode: (value: Bytes) => Row,
 ): Promise<readonly Versioned<Row>[]> {

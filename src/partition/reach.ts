@@ -2,6 +2,7 @@ import { endsWithin, within } from '../base/async/deadline.js';
 import type { Timers } from '../base/async/timers.js';
 import { StoreClosedError, StoreUnavailableError } from '../kv/errors.js';
 import type { MemberStore } from '../kv/member-store.js';
+import { Catalogue } from './catalogue.js';
 import { memberKey } from './keys.js';
 import type { Members } from './members.js';
 
@@ -33,6 +34,17 @@ export function answered<Answer>(
       `The store '${store}' has been silent for ${limitMs / 1_000} seconds.`,
     );
   return within(answer, { limitMs, timers, late, ...(progress && { progress }) });
+}
+
+/** The catalogue; its calls reject as `answered` says when the home store is silent. */
+export function answeringCatalogue({ home, homeName }: Members, timers: Timers): Catalogue {
+  const asked = { store: homeName, timers };
+  const askedLong = { ...asked, isLong: true };
+  return new Catalogue({
+    get: (key) => answered(home.get(key), asked),
+    range: (range, options) => answered(home.range(range, options), askedLong),
+    commit: (batch) => answered(home.commit(batch), askedLong),
+  });
 }
 
 /**

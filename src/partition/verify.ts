@@ -26,6 +26,7 @@ const abandonedMicros = 60_000_000;
 const keysEach = 1_000;
 
 export interface VerifyOptions {
+  /** One that does not wait for a silent home store: see `answeringCatalogue`. */
   readonly catalogue: Catalogue;
   readonly members: Members;
   readonly clock: Clock;

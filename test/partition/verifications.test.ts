@@ -4,6 +4,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { openPartitions } from '../../src/app/open-partitions.js';
 import { Partitions } from '../../src/app/partition-control.js';
 import { settingsOf } from '../../src/app/settings.js';
+import { systemTimers, type Timers } from '../../src/base/async/timers.js';
 import { compareBytes, type Bytes } from '../../src/base/bytes.js';
 import { manualClock } from '../../src/base/clock.js';
 import { isVerifyResult } from '../../src/http/control/job-results.js';
@@ -12,16 +13,20 @@ import type { VerifyChoice } from '../../src/http/control/partitions.js';
 import { partitionPrefix } from '../../src/kv/partition-prefix.js';
 import { appendString } from '../../src/kv/tuple.js';
 import { Verification } from '../../src/partition/verification.js';
+import { manualTimers } from '../support/manual-timers.js';
 
 const partitions = ['a', 'm', 't'];
 const keyOf = (name: string) => appendString(partitionPrefix('table', 'account', 1, name), 'row');
+// A verification that waits for a store that is silent never ends.
+const hangs = { timeout: 20_000 };
 /** The seconds after which what was compared is compared again. */
 const day = 24 * 3_600;
 
 /** Three ranges of entities in the home store, and a copy of a row in a store that has no range. */
-async function opened(t: TestContext) {
+async function opened(t: TestContext, timers: Timers = systemTimers) {
   const clock = manualClock();
-  const given = { inMemory: true, stores: { b: { inMemory: true } }, clock, logger: silentLogger };
+  const stores = { b: { inMemory: true } };
+  const given = { inMemory: true, stores, clock, timers, logger: silentLogger };
   const settings = settingsOf(given);
   const open = await openPartitions({ ...settings, stores: settings.stores ?? {} }, 'exclusive');
   t.after(() => open.close());
@@ -114,6 +119,27 @@ void describe('a verification whose process has died', () => {
     await killed('t');
     assert.deepEqual(resultOf(await verified()).findings, all);
   });
+});
+
+void describe('a verification whose home store is silent', () => {
+  for (const hanging of ['get', 'range', 'commit'] as const) {
+    void it(`ends and names that store when its ${hanging} hangs`, hangs, async (t) => {
+      const timers = manualTimers();
+      let isHanging = false;
+      const { open, control } = await opened(t, {
+        start: (...timer) => (isHanging ? timers : systemTimers).start(...timer),
+      });
+      isHanging = true;
+      t.mock.method(open.members.home, hanging, () => new Promise<undefined>(() => undefined));
+      const { job } = await control.verify();
+      let found = await control.job(job);
+      for (; found?.state === 'running' && !t.signal.aborted; found = await control.job(job)) {
+        timers.fire();
+        await pause(1);
+      }
+      assert.match(found?.problem ?? '', /'home' has been silent for (2|10) seconds/);
+    });
+  }
 });
 
 void describe('a verification that another process is at', () => {

@@ -185,7 +185,7 @@ export function damaged(message: RegExp) {
   return (error: unknown): boolean => {
     assert.ok(error instanceof StoreDamagedError);
     assert.match(error.message, message);
-    assert.match(error.message, /Nothing was changed\. .*backup of the whole data directory\.$/);
+    assert.match(error.message, /No data were changed\. .*backup of the whole data directory\.$/);
     return true;
   };
 }

@@ -136,7 +136,7 @@ describe('files of a journal on a disk', () => {
     await (await beginIn(at.open(), 1)).close();
     await (await beginIn(at.open(), 2)).close();
     await mkdir(join(at.folder, '2.old'));
-    await assert.rejects(at.open().retire(), /has both 2 and 2\.old, .* Nothing was changed\./);
+    await assert.rejects(at.open().retire(), /has both 2 and 2\.old, .* No data were changed\./);
     await assert.rejects(at.open().retired().next(), /has both 2 and 2\.old/);
     assert.deepEqual(await readdir(at.folder), ['1.old', '2', '2.old']);
   });

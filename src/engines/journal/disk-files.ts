@@ -202,7 +202,7 @@ export class DiskFiles implements JournalFiles {
       if (other !== undefined) {
         throw new StoreDamagedError(
           `${this.#folder} has both ${other} and ${name}, which stand for the same opening. ` +
-            'Nothing was changed. Move away the one that does not belong to these data, or ' +
+            'No data were changed. Move away the one that does not belong to these data, or ' +
             'restore a backup of the whole data directory.',
         );
       }
@@ -228,14 +228,14 @@ async function assertKind(path: string, expected: 'file' | 'directory'): Promise
   const foreign = await foreignKind(path, expected);
   if (foreign === undefined) return;
   throw new StoreDamagedError(
-    `${path} ${foreign}, as the journal has it. Nothing was changed. Put it back, or restore a ` +
+    `${path} ${foreign}, as the journal has it. No data were changed. Put it back, or restore a ` +
       'backup of the whole data directory.',
   );
 }
 
 function notOfJournal(path: string, why: string): StoreDamagedError {
   return new StoreDamagedError(
-    `${path} ${why}. Nothing was changed. Move away what does not belong to the journal, or ` +
+    `${path} ${why}. No data were changed. Move away what does not belong to the journal, or ` +
       'restore a backup of the whole data directory.',
   );
 }

@@ -75,13 +75,13 @@ function notOwn({ name, head }: FoundFile, { generation, secret }: Applied): Sto
   if (generation === 0 || isNext) {
     return new StoreDamagedError(
       `The data file does not know of the journal file ${name}, which has what was acknowledged ` +
-        'later: it is an older copy, or a new one. Nothing was changed. Put back the data file ' +
+        'later: it is an older copy, or a new one. No data were changed. Put back the data file ' +
         'that was in use with this journal, or restore a backup of the whole data directory.',
     );
   }
   return new StoreDamagedError(
     `The journal file ${name} does not belong to the data file, which was last in use with ` +
-      'another journal, or with none. Nothing was changed. Move it away and put back what ' +
+      'another journal, or with none. No data were changed. Move it away and put back what ' +
       'belongs to the data file, or restore a backup of the whole data directory.',
   );
 }

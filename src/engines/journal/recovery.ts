@@ -76,7 +76,7 @@ function assertReadable(found: readonly FoundFile[]): void {
     if (head.format !== fileFormat) {
       throw new StoreDamagedError(
         `The journal file ${name} has format ${head.format}, and this release reads format ` +
-          `${fileFormat}. Nothing was changed. Start the release that wrote it, or restore a ` +
+          `${fileFormat}. No data were changed. Start the release that wrote it, or restore a ` +
           'backup of the whole data directory.',
       );
     }
@@ -85,7 +85,8 @@ function assertReadable(found: readonly FoundFile[]): void {
     if (other !== undefined) {
       throw new StoreDamagedError(
         `The journal has both ${other} and ${name}, which say that they are the same file. ` +
-          'Nothing was changed. Move the copy away, or restore a backup of the whole data directory.',
+          'No data were changed. Move the copy away, or restore a backup of the whole data ' +
+          'directory.',
       );
     }
     names.set(file, name);
@@ -196,5 +197,7 @@ function assertWhole(
   );
 }
 
+/** A start may have renamed folders of the journal by then, which every start accepts. */
 const advice =
-  'Nothing was changed. Put back what is missing, or restore a backup of the whole data directory.';
+  'No data were changed. Put back what is missing, or restore a backup of the whole data ' +
+  'directory.';

@@ -1,4 +1,5 @@
 import { isAbsolute } from 'node:path';
+import { locationMembers, locationTextsOf } from './location-members.js';
 import { ControlError, type ControlReply } from './reply.js';
 import { membersOf, ok, type ControlRequest, type ControlRoute } from './route.js';
 
@@ -79,15 +80,8 @@ export const migrationRoutes: readonly ControlRoute<MigrationTarget>[] = [
 ];
 
 function goalOf(request: ControlRequest): MigrationGoal {
-  const names = ['location', 'postgresUrl', 'postgresSchema'] as const;
-  const given = membersOf(request, names);
-  const text = (name: (typeof names)[number]): string | undefined => {
-    const value = given[name];
-    if (value === undefined) return undefined;
-    if (typeof value === 'string' && value !== '') return value;
-    throw new ControlError(400, `${name} must be a text.`);
-  };
-  const [location, postgresUrl, postgresSchema] = names.map(text);
+  const given = locationTextsOf(membersOf(request, locationMembers));
+  const { location, postgresUrl, postgresSchema } = given;
   if (location === undefined || !isAbsolute(location)) {
     throw new ControlError(400, 'location must be the absolute path of a directory.');
   }

@@ -1,4 +1,5 @@
 import { isAbsolute } from 'node:path';
+import { locationMembers, locationTextsOf, wrong } from './location-members.js';
 import { ControlError, type ControlReply } from './reply.js';
 import { membersOf, ok, segmentAt, type ControlRequest, type ControlRoute } from './route.js';
 
@@ -267,7 +268,12 @@ export const partitionRoutes: readonly ControlRoute<PartitionTarget>[] = [
   route('POST', 'partitions/*/split', async (control, request) => {
     const { at } = membersOf(request, ['at']);
     if (at === undefined) return begun(await control.halve(numberAt(request, 1)));
-    if (typeof at !== 'string') throw wrong('at', 'a text');
+    if (typeof at !== 'string' || at === '') {
+      throw wrong(
+        'at',
+        'a place, such as table/account/table/partition, or left out for the middle',
+      );
+    }
     return begun(await control.split(numberAt(request, 1), at));
   }),
   route('POST', 'partitions/*/merge', async (control, request) => {
@@ -277,7 +283,7 @@ export const partitionRoutes: readonly ControlRoute<PartitionTarget>[] = [
   }),
   route('POST', 'partitions/*/move', async (control, request) => {
     const { to, pauseMaxMs } = membersOf(request, ['to', 'pauseMaxMs']);
-    if (typeof to !== 'string') throw wrong('to', 'the name of a store');
+    if (typeof to !== 'string' || to === '') throw wrong('to', 'the name of a store');
     if (pauseMaxMs !== undefined && !isWhole(pauseMaxMs)) throw wrong('pauseMaxMs', 'milliseconds');
     return begun(await control.move(numberAt(request, 1), to, pauseMaxMs));
   }),
@@ -388,17 +394,10 @@ function absolute(directory: unknown): string {
 }
 
 function newStoreOf(request: ControlRequest): NewStore {
-  const texts = ['location', 'postgresUrl', 'postgresSchema'] as const;
-  const given = membersOf(request, [...texts, 'inMemory']);
-  for (const name of texts) {
-    const value = given[name];
-    if (value !== undefined && (typeof value !== 'string' || value === ''))
-      throw wrong(name, 'a text');
+  const given = membersOf(request, [...locationMembers, 'inMemory']);
+  const { inMemory } = given;
+  if (inMemory !== undefined && inMemory !== true) {
+    throw wrong('inMemory', 'true, or left out for a store that is not in memory');
   }
-  if (given.inMemory !== undefined && given.inMemory !== true) throw wrong('inMemory', 'true');
-  return given as NewStore;
-}
-
-function wrong(name: string, expected: string): ControlError {
-  return new ControlError(400, `${name} must be ${expected}.`);
+  return { ...locationTextsOf(given), ...(inMemory === true && { inMemory }) };
 }
