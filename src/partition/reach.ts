@@ -36,6 +36,19 @@ export function answered<Answer>(
   return within(answer, { limitMs, timers, late, ...(progress && { progress }) });
 }
 
+/** The calls of a store that bring entries to it, and compare it. */
+export type FilledStore = Pick<MemberStore, 'get' | 'getMany' | 'ingest' | 'range'>;
+
+/** A store; each of its calls rejects as `answered` says when the store is silent. */
+export function answeringStore(store: FilledStore, asked: Asked): FilledStore {
+  return {
+    get: (key, options) => answered(store.get(key, options), asked),
+    getMany: (keys, options) => answered(store.getMany(keys, options), asked),
+    range: (range, options) => answered(store.range(range, options), asked),
+    ingest: (ingestion) => answered(store.ingest(ingestion), asked),
+  };
+}
+
 /** The catalogue; its calls reject as `answered` says when the home store is silent. */
 export function answeringCatalogue({ home, homeName }: Members, timers: Timers): Catalogue {
   const asked = { store: homeName, timers };

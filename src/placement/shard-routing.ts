@@ -37,7 +37,8 @@ export interface HashRouting {
 
 /** The texts from `from` on and before `before`; without `before` to the last text. */
 export interface TextRange<K extends string = string> {
-  readonly from: K;
+  /** The empty text begins before all others. */
+  readonly from: K | '';
   readonly before?: K;
 }
 

@@ -1,11 +1,12 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import { deferred } from '../../src/base/async/deferred.js';
 import { systemTimers } from '../../src/base/async/timers.js';
 import { equalBytes } from '../../src/base/bytes.js';
 import { manualClock } from '../../src/base/clock.js';
 import { systemRandomness } from '../../src/base/randomness.js';
 import { openMemoryStore } from '../../src/engines/memory/store.js';
-import { CommitUnknownError, GuardError } from '../../src/kv/errors.js';
+import { CommitUnknownError, GuardError, StoreUnavailableError } from '../../src/kv/errors.js';
 import { partitionPrefix } from '../../src/kv/partition-prefix.js';
 import type { Entry } from '../../src/kv/store.js';
 import { appendString, prefixRange } from '../../src/kv/tuple.js';
@@ -150,6 +151,32 @@ void describe('a move', () => {
     assert.deepEqual(await catalogue.operations(), []);
   });
 
+  void it(
+    'lets its source serve when its switch is refused and its target falls silent',
+    hangs,
+    async (t) => {
+      const { source, target, members, clock, begun, stateOfSource } = await world();
+      const operation = await begun();
+      const commit = source.commit.bind(source);
+      let isClosing = false;
+      t.mock.method(source, 'commit', (...given: Parameters<typeof commit>) => {
+        const isSwitch = given[0].puts.some(({ value }) => String(value).includes('activate'));
+        if (!isSwitch) return commit(...given);
+        throw new StoreUnavailableError('refused by the test');
+      });
+      const ingest = target.ingest.bind(target);
+      t.mock.method(target, 'ingest', (...given: Parameters<typeof ingest>) =>
+        isClosing ? new Promise<never>(() => undefined) : ingest(...given),
+      );
+      const onStep = (step: MoveStep) => (isClosing = step === 'close');
+      const carried = hurried(t.signal, (timers) =>
+        operationsOver(members, clock, { timers, onStep }).carryOut(operation),
+      );
+      await assert.rejects(carried, /refused by the test/);
+      assert.equal(await stateOfSource(), 'logging');
+    },
+  );
+
   void it('that was cancelled meanwhile leaves no guard that it writes late', async (t) => {
     const { members, target, clock, range, begun, operations, found } = await world();
     const operation = await begun();
@@ -169,6 +196,39 @@ void describe('a move', () => {
   });
 });
 
+void it('a cancellation ends although its predecessor writes the guard of the target late', async (t) => {
+  const { members, target, clock, range, begun, operations, found, catalogue } = await world();
+  const operation = await begun();
+  const get = target.get.bind(target);
+  const fence = target.fence.bind(target);
+  let cancelled: Promise<boolean> | undefined;
+  const [isWritten, isLooked] = [deferred(), deferred()];
+  let looks = 0;
+  t.mock.method(target, 'fence', async (...given: Parameters<typeof fence>) => {
+    if (cancelled !== undefined) return fence(...given);
+    cancelled = operations.cancel(operation);
+    await isLooked.promise;
+    const result = await fence(...given);
+    isWritten.resolve();
+    await cancelled.catch(() => undefined);
+    return result;
+  });
+  t.mock.method(target, 'get', async (...given: Parameters<typeof get>) => {
+    const isGuard = cancelled !== undefined && equalBytes(given[0], guardKey(range));
+    looks += isGuard ? 1 : 0;
+    const result = await get(...given);
+    if (isGuard && looks === 1) {
+      isLooked.resolve();
+      await isWritten.promise;
+    }
+    return result;
+  });
+  await assert.rejects(operationsOver(members, clock).carryOut(operation), TakenOverError);
+  assert.equal(await cancelled, true);
+  assert.deepEqual(await catalogue.operations(), []);
+  assert.deepEqual(await found(), []);
+});
+
 void it('a restore that fails leaves nothing of a page that its store applies late', async (t) => {
   const { source, store, range, operations, found } = await world();
   const { entries } = await store.range(prefixRange(prefix), whole);
@@ -176,6 +236,7 @@ void it('a restore that fails leaves nothing of a page that its store applies la
   const ingest = source.ingest.bind(source);
   const fence = source.fence.bind(source);
   let late: (() => Promise<unknown>) | undefined;
+  let isRefused = false;
   t.mock.method(source, 'ingest', (...given: Parameters<typeof ingest>) => {
     if (given[0].entries.length === 0) return ingest(...given);
     late = () => ingest(...given);
@@ -186,7 +247,10 @@ void it('a restore that fails leaves nothing of a page that its store applies la
     const isToServe = given[0].puts.some(
       ({ key, value }) => equalBytes(key, guardKey(range)) && String(value).includes('serving'),
     );
-    if (isToServe) await late?.().catch(assertGuard);
+    if (isToServe && late !== undefined) {
+      await assert.rejects(late(), GuardError);
+      isRefused = true;
+    }
     return fence(...given);
   });
   const begun = await operations.beginRestore(range);
@@ -194,12 +258,11 @@ void it('a restore that fails leaves nothing of a page that its store applies la
   async function* pages(): AsyncGenerator<readonly Entry[]> {
     yield entries;
   }
-  await assert.rejects(operations.restore(begun.operation, { pages: pages(), floor: 0 }));
-  assert.notEqual(late, undefined);
+  await assert.rejects(
+    operations.restore(begun.operation, { pages: pages(), floor: 0 }),
+    CommitUnknownError,
+  );
+  assert.ok(isRefused);
   assert.equal((await store.range(prefixRange(prefix), whole)).entries.length, 0);
   assert.deepEqual(await found(), []);
 });
-
-function assertGuard(error: unknown): void {
-  assert.ok(error instanceof GuardError, String(error));
-}

@@ -1,14 +1,8 @@
 import type { Bytes } from '../../base/bytes.js';
 import { guardKey, progressKey } from '../keys.js';
 import { dataOf } from '../range-map.js';
-import type { MoveRow, RangeRow } from '../rows.js';
-import {
-  assertOwn,
-  changeGuard,
-  readGuard,
-  writeGuard,
-  type HeldOperation,
-} from './held-operation.js';
+import type { GuardRow, MoveRow, RangeRow, Versioned } from '../rows.js';
+import { changeGuard, takeGuard, writeGuard, type HeldOperation } from './held-operation.js';
 import { TakenOverError, type OperationTools } from './tools.js';
 import { deleteAll, type GuardedStore } from './transfer.js';
 
@@ -26,17 +20,32 @@ export interface HeldMove {
 export async function claimTarget(move: HeldMove): Promise<'incoming' | 'serves'> {
   const { tools, held, range } = move;
   const store = tools.members.named(held.row.target);
-  const left = await readGuard(store, range.id);
+  const left = await guardOfTarget(move);
   if (left === undefined) {
     await writeFirstGuard(move);
     return 'incoming';
   }
-  assertOwn(left, held);
   const { state } = left.row;
   if (state === 'incoming') return 'incoming';
   if (state !== 'moved') return 'serves';
   await changeGuard(store, range, held, { before: left, state: 'incoming' });
   return 'incoming';
+}
+
+/**
+ * The guard of the target, with the token of this process. A process that had the operation before
+ * may have written it late, when this one had found none.
+ */
+async function guardOfTarget({
+  tools,
+  held,
+  range,
+}: HeldMove): Promise<Versioned<GuardRow> | undefined> {
+  const at = { store: held.row.target, range: range.id };
+  const guard = await takeGuard(tools, held, at);
+  // The operation may have ended meanwhile: then this write fails before the guard is relied on.
+  if (guard !== undefined) await held.advance(held.row);
+  return guard;
 }
 
 async function writeFirstGuard({ tools, held, range }: HeldMove): Promise<void> {
@@ -76,12 +85,12 @@ export async function clearTarget({ held, range }: HeldMove, guarded: GuardedSto
  * have taken. Leaves a target that serves the range as well, since it may have writes that were
  * acknowledged.
  */
-export async function emptyTarget({ tools, held, range }: HeldMove): Promise<void> {
+export async function emptyTarget(move: HeldMove): Promise<void> {
+  const { tools, held, range } = move;
   const name = held.row.target;
   const store = tools.members.named(name);
-  const before = await readGuard(store, range.id);
+  const before = await guardOfTarget(move);
   if (before === undefined) return;
-  assertOwn(before, held);
   const { state } = before.row;
   if (state !== 'incoming' && state !== 'moved') return;
   // What a failed step had under way at a slow target is not applied after this.

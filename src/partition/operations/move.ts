@@ -4,7 +4,7 @@ import type { SizedKey } from '../../kv/sized-keys.js';
 import type { KeyRange } from '../../kv/store.js';
 import { dirtyRows, guardKey, progressKey } from '../keys.js';
 import { isMember } from '../membership.js';
-import { answered } from '../reach.js';
+import { answered, answeringStore } from '../reach.js';
 import { dataOf } from '../range-map.js';
 import {
   type GuardRow,
@@ -55,6 +55,7 @@ import {
   deleteAll,
   raiseFloor,
   type GuardedStore,
+  type GuardedTarget,
 } from './transfer.js';
 
 /** The target behind the switch: its guard is still `incoming`. */
@@ -179,7 +180,7 @@ export class Mover {
         const source = this.#guardedStore(this.#held.row.source, { version });
         if (await this.#held.guarded(isTooFarBehind(this.#tools, source, this.#range.id))) {
           this.#giveUp = this.#tooSlow(failure);
-          // The target may be silent.
+          // It may be silent, so it is asked with a limit. `emptyTarget` refuses what is under way.
           this.#taken.delete(this.#held.row.target);
           return 'cancel';
         }
@@ -302,20 +303,14 @@ export class Mover {
     const fenced = await this.#change(logging, 'fenced');
     const source = this.#guardedStore(this.#held.row.source, fenced);
     const { clock, pauseMillisMax, pageEntriesMax: entriesMax } = this.#tools;
-    let pages = 0;
-    const isTooLong = () => {
-      pages += 1;
-      return clock.monotonicMs() - beganMs > pauseMillisMax;
-    };
+    const isTooLong = () => clock.monotonicMs() - beganMs > pauseMillisMax;
     const part = { range: this.#range.id, entriesMax, isTooLong };
-    const copied = copyLastDirtyRows(source, target, part);
-    if (!(await this.#ofTarget(copied, { progress: () => pages }))) {
+    if (!(await copyLastDirtyRows(source, target, part))) {
       await this.#change(fenced, 'logging');
       return 'catch up';
     }
     this.#fenced = { fenced, rows };
-    const differing = keysStillDiffering(source, target, suspects);
-    const { length } = await this.#ofTarget(differing, { isLong: true });
+    const { length } = await keysStillDiffering(source, target, suspects);
     if (length === 0) return 'close';
     this.#giveUp = new MoveMismatchError(this.#held.row.id, length);
     return 'cancel';
@@ -339,7 +334,8 @@ export class Mover {
     if (switched.status === 'rejected') throw switched.reason;
     // Once the switch has happened, only the target can serve: `activate` tries it again.
     this.#hasFloor = raised.status === 'fulfilled';
-    this.#switched = { target, epoch: switched.value.epoch };
+    const at = this.#guardedStore(this.#held.row.target, target.guard);
+    this.#switched = { target: at, epoch: switched.value.epoch };
     return 'activate';
   }
 
@@ -461,20 +457,15 @@ export class Mover {
     return this.#guardedStore(target, guard);
   }
 
-  #answeringTarget(): Promise<GuardedStore> {
-    return this.#ofTarget(this.#target());
-  }
-
   /**
-   * Awaits the target while calls wait: when it is silent, the source must serve again. What the
-   * target applies later does no harm, because the next attempt takes its guard anew first.
+   * The target while calls wait: when one of its answers takes long, the source must serve again.
+   * What it applies later does no harm, because the next attempt takes its guard anew first.
    */
-  #ofTarget<Answer>(
-    answer: Promise<Answer>,
-    how: { readonly isLong?: boolean; readonly progress?: () => number } = {},
-  ): Promise<Answer> {
-    const asked = { store: this.#held.row.target, timers: this.#tools.timers };
-    return answered(answer, { ...asked, ...how });
+  async #answeringTarget(): Promise<GuardedTarget> {
+    const { target: name } = this.#held.row;
+    const asked = { store: name, timers: this.#tools.timers };
+    const { store, guard } = await answered(this.#target(), asked);
+    return { store: answeringStore(store, asked), guard };
   }
 
   #guardedStore(name: string, { version }: Pick<Versioned<GuardRow>, 'version'>): GuardedStore {

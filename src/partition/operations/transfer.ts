@@ -6,6 +6,7 @@ import { inParts, type SizedKey } from '../../kv/sized-keys.js';
 import type { Candidate, Decision, Entry, KeyRange } from '../../kv/store.js';
 import { keyAfter } from '../../kv/tuple.js';
 import { dirtyRows, progressKey } from '../keys.js';
+import type { FilledStore } from '../reach.js';
 import { decodeDirtyKeys } from '../rows.js';
 
 /** Bytes of a page, at most; a larger entry is a page of its own. */
@@ -25,9 +26,12 @@ export interface GuardedStore {
  * else writes.
  */
 export interface Target {
-  readonly store: MemberStore;
+  readonly store: FilledStore;
   readonly guard?: Guard;
 }
+
+/** Where entries of a range are copied to, with the guard there. */
+export type GuardedTarget = Required<Target>;
 
 /** The version of progress rows, which nothing depends on. */
 const progressVersion = 1;
@@ -122,7 +126,7 @@ export async function copyLastDirtyRows(
 }
 
 /** Makes all later versions of a store exceed the floor. */
-export async function raiseFloor({ store, guard }: GuardedStore, floor: number): Promise<void> {
+export async function raiseFloor({ store, guard }: GuardedTarget, floor: number): Promise<void> {
   await store.ingest({ entries: [], deletes: [], floor, guard });
 }
 
@@ -224,13 +228,13 @@ export async function differingKeys(
 /** Reads some keys again and returns those in which two stores differ. */
 export function keysStillDiffering(
   source: GuardedStore,
-  target: GuardedStore,
+  target: GuardedTarget,
   keys: readonly SizedKey[],
 ): Promise<readonly SizedKey[]> {
   return stillDiffering(compared(source), compared(target), keys);
 }
 
-function compared({ store, guard }: GuardedStore): ComparedStore {
+function compared({ store, guard }: GuardedTarget): ComparedStore {
   return {
     range: (range, options) => store.range(range, { ...options, guard }),
     getMany: (keys) => store.getMany(keys, { guard }),

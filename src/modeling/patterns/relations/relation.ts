@@ -38,8 +38,8 @@ export interface OneToManyOptions<
 }
 
 /**
- * Adds a change of a parent's count to a transaction, after a point read of the parent; nothing
- * where the table counts.
+ * Adds a change of a parent's count to a transaction, after a point read of the parent. Where the
+ * table counts, only looks whether a parent that gets a child exists.
  */
 export async function addCount<P extends AnyDefinition, C extends AnyDefinition>(
   options: OneToManyOptions<P, C>,
@@ -48,9 +48,10 @@ export async function addCount<P extends AnyDefinition, C extends AnyDefinition>
   change: number,
 ): Promise<void> {
   const { parent, count } = options;
-  // The table counts, and refuses a child without a parent.
-  if (count === undefined) return;
+  // A child that the counter of the table does not count needs a parent as well.
+  if (count === undefined && change <= 0) return;
   const before = await parentOrThrow(options, parentKey);
+  if (count === undefined) return;
   const next = { ...before, [count]: Number(Reflect.get(before, count)) + change };
   writes.replace(parent, next, { ifMatch: etagOf(before) });
 }

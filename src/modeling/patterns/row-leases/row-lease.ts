@@ -132,7 +132,9 @@ export class RowLease<D extends AnyDefinition> {
     };
     const what = `${definition.type}, beside writers without a lease`;
     const retries = { attemptsMax, timers, randomness };
-    return this.#gate.run(() => retryConflicts(what, retries, attempt, isOvertaken));
+    // Renewals do not wait for the waits between the attempts.
+    const inTurn = () => this.#gate.run(attempt);
+    return retryConflicts(what, retries, inTurn, isOvertaken);
   }
 
   async #renew(): Promise<void> {
