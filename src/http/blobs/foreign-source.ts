@@ -77,7 +77,7 @@ export async function openForeign(
   try {
     const { bounds, bytes } = boundsOf(answer, range);
     if (bytes > sources.rules.bytesMax) throw tooLong(sources.rules.bytesMax);
-    const { isBlob, ...properties } = readSourceProperties(answer.header);
+    const { isBlob, ...properties } = readSourceProperties(answer.answerHeader);
     const tags = place.copiesTags ? await tagsOf(sources, place, signal) : [];
     return {
       blob: { ...properties, bytes, metadata: metadataOf(answer), tags },
@@ -108,9 +108,9 @@ function boundsOf(
   answer: SourceAnswer,
   range: RequestedRange | undefined,
 ): { readonly bounds: Bounds; readonly bytes: number } {
-  const { status, header } = answer;
+  const { status, answerHeader } = answer;
   if (status !== 200 && status !== 206) throw refusalOf(answer);
-  const answered = answeredRange(status, header);
+  const answered = answeredRange(status, answerHeader);
   if (answered === undefined) throw unusable('The source does not tell how many bytes it has.');
   const { first, last, totalBytes } = answered;
   const wantedLast = Math.min(range?.last ?? Infinity, totalBytes - 1);
@@ -126,12 +126,12 @@ function unusable(message: string): StorageError {
 
 const codeForm = /^[A-Za-z]{1,100}$/;
 
-function refusalOf({ status, header }: SourceAnswer): StorageError {
+function refusalOf({ status, answerHeader }: SourceAnswer): StorageError {
   if (status === 304 || status === 412) return new StorageError('SourceConditionNotMet');
   if (status >= 300 && status < 400) {
     return unusable('The source refers to another address, and the server follows none.');
   }
-  const given = header('x-ms-error-code');
+  const given = answerHeader('x-ms-error-code');
   const code = given !== undefined && codeForm.test(given) ? given : undefined;
   const message = `The source has answered with status ${status}.`;
   const isRefusal = status >= 400 && status < 500;
@@ -139,10 +139,10 @@ function refusalOf({ status, header }: SourceAnswer): StorageError {
 }
 
 /** Headers with conditions that hold as long as the source is unchanged. */
-function marksOf({ header }: SourceAnswer): Record<string, string> {
-  const etag = header('etag');
+function marksOf({ answerHeader }: SourceAnswer): Record<string, string> {
+  const etag = answerHeader('etag');
   if (etag !== undefined && !etag.startsWith('W/')) return { 'if-match': etag };
-  const modified = header('last-modified');
+  const modified = answerHeader('last-modified');
   return modified === undefined ? {} : { 'if-unmodified-since': modified };
 }
 

@@ -50,7 +50,7 @@ export interface SourceRequest {
 export interface SourceAnswer {
   readonly status: number;
   /** A header by its lower-case name. */
-  readonly header: (name: string) => string | undefined;
+  readonly answerHeader: (name: string) => string | undefined;
   /** Name, value, name, value, … */
   readonly rawHeaders: readonly string[];
   /**
@@ -117,7 +117,7 @@ export class SourceClient {
       const response = await answerOf(url, headers, addresses, ended.signal);
       return {
         status: response.statusCode ?? 0,
-        header: (name) => textOf(response.headers[name]),
+        answerHeader: (name) => textOf(response.headers[name]),
         rawHeaders: response.rawHeaders,
         body: this.#bodyOf(response, end, close),
         close,

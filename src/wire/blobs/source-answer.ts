@@ -36,40 +36,43 @@ const headerNames = [
 
 const md5Bytes = 16;
 
-export function readSourceProperties(header: HeaderLookup): SourceProperties {
-  const found = kinds.get(header('x-ms-blob-type')?.toLowerCase() ?? '');
+export function readSourceProperties(answerHeader: HeaderLookup): SourceProperties {
+  const found = kinds.get(answerHeader('x-ms-blob-type')?.toLowerCase() ?? '');
   const kind = found ?? 'block';
-  const isSealed = header('x-ms-blob-sealed')?.toLowerCase() === 'true';
+  const isSealed = answerHeader('x-ms-blob-sealed')?.toLowerCase() === 'true';
   return {
     kind,
-    headers: contentHeadersOf(header),
-    sequenceNumber: kind === 'page' ? sequenceNumberOf(header) : undefined,
-    append: kind === 'append' ? { count: blockCountOf(header), isSealed } : undefined,
+    headers: contentHeadersOf(answerHeader),
+    sequenceNumber: kind === 'page' ? sequenceNumberOf(answerHeader) : undefined,
+    append: kind === 'append' ? { count: blockCountOf(answerHeader), isSealed } : undefined,
     isBlob: found !== undefined,
   };
 }
 
-function contentHeadersOf(header: HeaderLookup): ContentHeaders {
+function contentHeadersOf(answerHeader: HeaderLookup): ContentHeaders {
   const headers: { -readonly [Name in keyof ContentHeaders]: ContentHeaders[Name] } = {
     contentType: contentTypeDefault,
   };
   for (const [member, name] of headerNames) {
-    const value = header(name);
+    const value = answerHeader(name);
     if (value !== undefined && value !== '') headers[member] = value;
   }
   // The hash of a part of a blob is in a header of its own.
-  const md5 = Buffer.from(header('x-ms-blob-content-md5') ?? header('content-md5') ?? '', 'base64');
+  const md5 = Buffer.from(
+    answerHeader('x-ms-blob-content-md5') ?? answerHeader('content-md5') ?? '',
+    'base64',
+  );
   if (md5.length === md5Bytes) headers.contentMd5 = md5;
   return headers;
 }
 
-function blockCountOf(header: HeaderLookup): number {
-  const text = header('x-ms-blob-committed-block-count') ?? '';
+function blockCountOf(answerHeader: HeaderLookup): number {
+  const text = answerHeader('x-ms-blob-committed-block-count') ?? '';
   return /^[0-9]{1,9}$/.test(text) ? Number(text) : 1;
 }
 
-function sequenceNumberOf(header: HeaderLookup): bigint {
-  const text = header('x-ms-blob-sequence-number') ?? '';
+function sequenceNumberOf(answerHeader: HeaderLookup): bigint {
+  const text = answerHeader('x-ms-blob-sequence-number') ?? '';
   const number = /^[0-9]{1,19}$/.test(text) ? BigInt(text) : 0n;
   return number <= sequenceNumberMax ? number : 0n;
 }
@@ -87,20 +90,23 @@ const contentRangeForm = /^bytes (\d{1,15})-(\d{1,15})\/(\d{1,15})$/i;
  * The bytes in an answer with status 200 or 206; undefined when it does not tell. Without bytes
  * `last` is -1.
  */
-export function answeredRange(status: number, header: HeaderLookup): AnsweredRange | undefined {
-  const length = lengthOf(header);
+export function answeredRange(
+  status: number,
+  answerHeader: HeaderLookup,
+): AnsweredRange | undefined {
+  const length = lengthOf(answerHeader);
   if (length === undefined) return undefined;
   if (status === 200) return { first: 0, last: length - 1, totalBytes: length };
-  const found = contentRangeForm.exec(header('content-range') ?? '');
+  const found = contentRangeForm.exec(answerHeader('content-range') ?? '');
   if (found === null) return undefined;
   const [first = 0, last = 0, totalBytes = 0] = found.slice(1).map(Number);
   const isSound = first <= last && last < totalBytes && last - first + 1 === length;
   return isSound ? { first, last, totalBytes } : undefined;
 }
 
-function lengthOf(header: HeaderLookup): number | undefined {
+function lengthOf(answerHeader: HeaderLookup): number | undefined {
   try {
-    return countHeader(header, 'content-length');
+    return countHeader(answerHeader, 'content-length');
   } catch {
     return undefined;
   }
