@@ -1,5 +1,5 @@
 import type { MemberStore } from '../../kv/member-store.js';
-import { dirtyRows, guardKey, progressKey } from '../keys.js';
+import { dirtyRows, progressKey } from '../keys.js';
 import { dataOf } from '../range-map.js';
 import type { BackupRow, GuardRow, RangeRow, Versioned } from '../rows.js';
 import {
@@ -7,13 +7,13 @@ import {
   heldRange,
   ownGuard,
   releaseRange,
-  takeGuard,
+  takeGuardInTime,
   type HeldOperation,
 } from './held-operation.js';
 import type { MoveEnd } from './move.js';
 import { catchUpClosely, dirtyRowsMaxOf, pagesEach } from './catching-up.js';
 import { BackupTooSlowError, type OperationTools } from './tools.js';
-import { catchUp, copyPages, deleteAll, type GuardedStore } from './transfer.js';
+import { catchUp, copyPages, deleteInSteps, guardedStore, type GuardedStore } from './transfer.js';
 
 type Held = HeldOperation<BackupRow>;
 
@@ -32,8 +32,7 @@ export async function backUp(
 ): Promise<void> {
   const range = (await heldRange(tools, held, held.row.range)).row;
   const source = tools.members.named(range.store);
-  await takeGuard(tools, held, { store: range.store, range: range.id });
-  await held.advance(held.row);
+  await takeGuardInTime(tools, held, { store: range.store, range: range.id });
   try {
     await copy(tools, held, { range, source, target });
   } finally {
@@ -44,8 +43,7 @@ export async function backUp(
 /** Ends a backup whose process has died, or that was cancelled: the range is served as before. */
 export async function undoBackup(tools: OperationTools, held: Held): Promise<MoveEnd> {
   const range = (await heldRange(tools, held, held.row.range)).row;
-  await takeGuard(tools, held, { store: range.store, range: range.id });
-  await held.advance(held.row);
+  await takeGuardInTime(tools, held, { store: range.store, range: range.id });
   await serveAgain(tools, held, range);
   return 'cancelled';
 }
@@ -58,15 +56,13 @@ async function copy(
   const entriesMax = tools.pageEntriesMax;
   const change = (before: Versioned<GuardRow>, state: 'logging' | 'fenced') =>
     held.guarded(changeGuard(source, range, held, { before, state }));
-  const guardedStore = ({ version }: Versioned<GuardRow>): GuardedStore => {
-    return { name: range.store, store: source, guard: { key: guardKey(range.id), version } };
-  };
+  const from = (at: Versioned<GuardRow>): GuardedStore => guardedStore(tools, range, at);
   let guard = await change(await ownGuard(source, range.id, held, ['serving']), 'logging');
   const part = { range: range.id, data: dataOf(range), entriesMax };
   const to = { store: target };
-  const copyDirtyKeys = () => held.guarded(catchUp(guardedStore(guard), to, part));
+  const copyDirtyKeys = () => held.guarded(catchUp(from(guard), to, part));
   const followWrites = async () => {
-    const work = { range: range.id, source: guardedStore(guard), target: to };
+    const work = { range: range.id, source: from(guard), target: to };
     if (await held.guarded(catchUpClosely(tools, held, work))) return;
     const why = `more than ${dirtyRowsMaxOf(tools)} writes came while it copied`;
     throw new BackupTooSlowError(range.id, why);
@@ -77,7 +73,7 @@ async function copy(
   };
   const copied = { ...part, pagesMax: pagesEach, onPage };
   for (let isMore = true; isMore;) {
-    isMore = (await held.guarded(copyPages(guardedStore(guard), to, copied))).more;
+    isMore = (await held.guarded(copyPages(from(guard), to, copied))).more;
     if (isMore) await followWrites();
   }
   for (let isOver = false, pauses = 1; !isOver; pauses += 1) {
@@ -103,8 +99,7 @@ async function serveAgain(tools: OperationTools, held: Held, range: RangeRow): P
   const state = 'serving';
   const isServing = before.row.state === state;
   const guard = isServing ? before : await changeGuard(store, range, held, { before, state });
-  const key = guardKey(range.id);
-  const guarded = { name: range.store, store, guard: { key, version: guard.version } };
-  await held.guarded(deleteAll(guarded, dirtyRows(range.id), (keys) => held.afterDeletion(keys)));
+  const guarded = guardedStore(tools, range, guard);
+  await held.guarded(deleteInSteps(held, guarded, dirtyRows(range.id)));
   await releaseRange(tools, held, range.id);
 }

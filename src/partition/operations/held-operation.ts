@@ -201,6 +201,21 @@ export async function takeGuard(
 }
 
 /**
+ * As `takeGuard`, for work that relies on the guard from then on: throws `TakenOverError` before it
+ * when the operation has ended meanwhile. The guard then shows an older one, so that it could be
+ * taken.
+ */
+export async function takeGuardInTime(
+  tools: Pick<OperationTools, 'members' | 'timers'>,
+  held: HeldOperation<OperationRow>,
+  at: { readonly store: string; readonly range: number },
+): Promise<Versioned<GuardRow> | undefined> {
+  const guard = await takeGuard(tools, held, at);
+  if (guard !== undefined) await held.advance(held.row);
+  return guard;
+}
+
+/**
  * Reads the guard of a range, which must be in one of the given states and written by this process.
  * Throws `TakenOverError` otherwise.
  */

@@ -1,10 +1,10 @@
 import type { Bytes } from '../../base/bytes.js';
-import { guardKey, progressKey } from '../keys.js';
+import { progressKey } from '../keys.js';
 import { dataOf } from '../range-map.js';
 import type { GuardRow, MoveRow, RangeRow, Versioned } from '../rows.js';
-import { changeGuard, takeGuard, writeGuard, type HeldOperation } from './held-operation.js';
+import { changeGuard, takeGuardInTime, writeGuard, type HeldOperation } from './held-operation.js';
 import { TakenOverError, type OperationTools } from './tools.js';
-import { deleteAll, type GuardedStore } from './transfer.js';
+import { deleteInSteps, guardedStore, type GuardedStore } from './transfer.js';
 
 /** A move in the process that carries it out. */
 export interface HeldMove {
@@ -36,22 +36,13 @@ export async function claimTarget(move: HeldMove): Promise<'incoming' | 'serves'
  * The guard of the target, with the token of this process. A process that had the operation before
  * may have written it late, when this one had found none.
  */
-async function guardOfTarget({
-  tools,
-  held,
-  range,
-}: HeldMove): Promise<Versioned<GuardRow> | undefined> {
-  const at = { store: held.row.target, range: range.id };
-  const guard = await takeGuard(tools, held, at);
-  // The operation may have ended meanwhile: then this write fails before the guard is relied on.
-  if (guard !== undefined) await held.advance(held.row);
-  return guard;
+function guardOfTarget({ tools, held, range }: HeldMove): Promise<Versioned<GuardRow> | undefined> {
+  return takeGuardInTime(tools, held, { store: held.row.target, range: range.id });
 }
 
 async function writeFirstGuard({ tools, held, range }: HeldMove): Promise<void> {
-  const name = held.row.target;
-  const store = tools.members.named(name);
-  const { id: operation, token } = held.row;
+  const { id: operation, token, target } = held.row;
+  const store = tools.members.named(target);
   const row = { state: 'incoming', epoch: range.epoch, operation, token } as const;
   const written = await writeGuard(store, range.id, { before: 'absent', row });
   if (written === undefined) throw held.takenOver();
@@ -62,8 +53,7 @@ async function writeFirstGuard({ tools, held, range }: HeldMove): Promise<void> 
   } catch (error) {
     // The operation may be over, and then nobody else would delete this guard.
     if (error instanceof TakenOverError) {
-      const guard = { key: guardKey(range.id), version: written.version };
-      await removeGuard(held, { name, store, guard });
+      await removeGuard(held, guardedStore(tools, { store: target, id: range.id }, written));
     }
     throw error;
   }
@@ -77,7 +67,7 @@ export async function clearTarget({ held, range }: HeldMove, guarded: GuardedSto
     floor: 0,
     guard: guarded.guard,
   });
-  await deleteAll(guarded, dataOf(range), (keys) => held.afterDeletion(keys));
+  await deleteInSteps(held, guarded, dataOf(range));
 }
 
 /**
@@ -87,16 +77,15 @@ export async function clearTarget({ held, range }: HeldMove, guarded: GuardedSto
  */
 export async function emptyTarget(move: HeldMove): Promise<void> {
   const { tools, held, range } = move;
-  const name = held.row.target;
-  const store = tools.members.named(name);
+  const { target } = held.row;
   const before = await guardOfTarget(move);
   if (before === undefined) return;
   const { state } = before.row;
   if (state !== 'incoming' && state !== 'moved') return;
   // What a failed step had under way at a slow target is not applied after this.
-  const { version } = await changeGuard(store, range, held, { before, state });
-  const guarded = { name, store, guard: { key: guardKey(range.id), version } };
-  await deleteAll(guarded, dataOf(range), (keys) => held.afterDeletion(keys));
+  const alone = await changeGuard(tools.members.named(target), range, held, { before, state });
+  const guarded = guardedStore(tools, { store: target, id: range.id }, alone);
+  await deleteInSteps(held, guarded, dataOf(range));
   await removeGuard(held, guarded, [progressKey(range.id)]);
 }
 

@@ -2,7 +2,7 @@ import { unreachable } from '../../base/invariant.js';
 import { GuardError, StoreClosedError } from '../../kv/errors.js';
 import type { SizedKey } from '../../kv/sized-keys.js';
 import type { KeyRange } from '../../kv/store.js';
-import { dirtyRows, guardKey, progressKey } from '../keys.js';
+import { dirtyRows, progressKey } from '../keys.js';
 import { isMember } from '../membership.js';
 import { answered, answeringStore } from '../reach.js';
 import { dataOf } from '../range-map.js';
@@ -22,7 +22,7 @@ import {
   ownGuard,
   readGuard,
   releaseRange,
-  takeGuard,
+  takeGuardInTime,
   writeGuard,
   type HeldOperation,
 } from './held-operation.js';
@@ -53,6 +53,8 @@ import {
   differingKeys,
   keysStillDiffering,
   deleteAll,
+  deleteInSteps,
+  guardedStore,
   raiseFloor,
   type GuardedStore,
   type GuardedTarget,
@@ -136,10 +138,7 @@ export class Mover {
     const { members, timers } = this.#tools;
     const isSame = await isMember(members, name, timers);
     if (!isSame) throw new StoreLocationMismatchError(this.#held.row.id, name);
-    const guard = await takeGuard(this.#tools, this.#held, { store: name, range: this.#range.id });
-    // The operation may have ended meanwhile: the guard then shows an older one, so that it could
-    // be taken. This write fails then, before anything is done under the guard.
-    if (guard !== undefined) await this.#held.advance(this.#held.row);
+    await takeGuardInTime(this.#tools, this.#held, { store: name, range: this.#range.id });
     this.#taken.add(name);
   }
 
@@ -419,8 +418,9 @@ export class Mover {
   async #discard(): Promise<undefined> {
     await this.#sourceGuard(['serving']);
     if ((await this.#claimTarget()) === 'incoming') {
-      await clearTarget(this.#move, await this.#target());
-      await deleteAll(await this.#target(), dirtyRows(this.#range.id));
+      const target = await this.#target();
+      await clearTarget(this.#move, target);
+      await deleteAll(target, dirtyRows(this.#range.id));
       await this.#emptyTarget();
     }
     await this.#finish();
@@ -428,7 +428,7 @@ export class Mover {
   }
 
   #deleteAll(guarded: GuardedStore, keys: KeyRange): Promise<void> {
-    return deleteAll(guarded, keys, (deleted) => this.#held.afterDeletion(deleted));
+    return deleteInSteps(this.#held, guarded, keys);
   }
 
   #finish(): Promise<void> {
@@ -469,8 +469,7 @@ export class Mover {
   }
 
   #guardedStore(name: string, { version }: Pick<Versioned<GuardRow>, 'version'>): GuardedStore {
-    const store = this.#tools.members.named(name);
-    return { name, store, guard: { key: guardKey(this.#range.id), version } };
+    return guardedStore(this.#tools, { store: name, id: this.#range.id }, { version });
   }
 
   /** The guard of the source, which must be in one of the given states. */

@@ -8,13 +8,13 @@ import {
   heldRange,
   ownGuard,
   releaseRange,
-  takeGuard,
+  takeGuardInTime,
   type HeldOperation,
 } from './held-operation.js';
 import type { MoveEnd } from './move.js';
 import { assertRoom } from './room.js';
 import { RangeNotEmptyError, type OperationTools } from './tools.js';
-import { deleteAll, type GuardedStore } from './transfer.js';
+import { deleteInSteps, guardedStore, type GuardedStore } from './transfer.js';
 
 type Held = HeldOperation<RestoreRow>;
 
@@ -35,7 +35,7 @@ export async function restore(
   { pages, floor }: RestoreSource,
 ): Promise<void> {
   const { range, store, incoming } = await closed(tools, held);
-  const { guard } = guardedStore(range, store, incoming);
+  const { guard } = guardedStore(tools, range, incoming);
   let isWhole = false;
   try {
     for await (const entries of pages) {
@@ -50,7 +50,7 @@ export async function restore(
       // A page whose outcome is unknown is not applied after this.
       const state = 'incoming';
       const alone = await changeGuard(store, range, held, { before: incoming, state });
-      await emptied(held, { range, guarded: guardedStore(range, store, alone) });
+      await emptied(held, { range, guarded: guardedStore(tools, range, alone) });
     }
     await serveAgain(tools, held, range);
   }
@@ -59,12 +59,10 @@ export async function restore(
 /** Ends a restore whose process has died: deletes what it has written. */
 export async function undoRestore(tools: OperationTools, held: Held): Promise<MoveEnd> {
   const range = (await heldRange(tools, held, held.row.range)).row;
-  const store = tools.members.named(range.store);
-  const guard = await takeGuard(tools, held, { store: range.store, range: range.id });
-  await held.advance(held.row);
+  const guard = await takeGuardInTime(tools, held, { store: range.store, range: range.id });
   // In another state nothing was restored yet, and the range may have other entries.
   if (guard?.row.state === 'incoming') {
-    await emptied(held, { range, guarded: guardedStore(range, store, guard) });
+    await emptied(held, { range, guarded: guardedStore(tools, range, guard) });
   }
   await serveAgain(tools, held, range);
   return 'cancelled';
@@ -76,28 +74,19 @@ interface Closed {
   readonly incoming: Versioned<GuardRow>;
 }
 
-function guardedStore(
-  { id, store: name }: RangeRow,
-  store: MemberStore,
-  { version }: Versioned<GuardRow>,
-): GuardedStore {
-  return { name, store, guard: { key: guardKey(id), version } };
-}
-
 /** Deletes what was restored. */
 function emptied(
   held: Held,
   { range, guarded }: { readonly range: RangeRow; readonly guarded: GuardedStore },
 ): Promise<void> {
-  return held.guarded(deleteAll(guarded, dataOf(range), (keys) => held.afterDeletion(keys)));
+  return held.guarded(deleteInSteps(held, guarded, dataOf(range)));
 }
 
 /** Takes the range out of service, and checks that it is empty. */
 async function closed(tools: OperationTools, held: Held): Promise<Closed> {
   const range = (await heldRange(tools, held, held.row.range)).row;
   const store = tools.members.named(range.store);
-  await takeGuard(tools, held, { store: range.store, range: range.id });
-  await held.advance(held.row);
+  await takeGuardInTime(tools, held, { store: range.store, range: range.id });
   const before = await ownGuard(store, range.id, held, ['serving']);
   // A commit that was under way before this fence may have written; the read below finds that.
   const guard = await changeGuard(store, range, held, { before, state: 'moved' });

@@ -5,9 +5,17 @@ import type { MemberStore } from '../../kv/member-store.js';
 import { inParts, type SizedKey } from '../../kv/sized-keys.js';
 import type { Candidate, Decision, Entry, KeyRange } from '../../kv/store.js';
 import { keyAfter } from '../../kv/tuple.js';
-import { dirtyRows, progressKey } from '../keys.js';
+import { dirtyRows, guardKey, progressKey } from '../keys.js';
 import type { FilledStore } from '../reach.js';
-import { decodeDirtyKeys } from '../rows.js';
+import {
+  decodeDirtyKeys,
+  type GuardRow,
+  type OperationRow,
+  type RangeRow,
+  type Versioned,
+} from '../rows.js';
+import type { HeldOperation } from './held-operation.js';
+import type { OperationTools } from './tools.js';
 
 /** Bytes of a page, at most; a larger entry is a page of its own. */
 const pageBytesMax = 1 << 20;
@@ -19,6 +27,15 @@ export interface GuardedStore {
   readonly name: string;
   readonly store: MemberStore;
   readonly guard: Guard;
+}
+
+/** A store that has a range, with its guard there. */
+export function guardedStore(
+  { members }: Pick<OperationTools, 'members'>,
+  { store: name, id }: Pick<RangeRow, 'store' | 'id'>,
+  { version }: Pick<Versioned<GuardRow>, 'version'>,
+): GuardedStore {
+  return { name, store: members.named(name), guard: { key: guardKey(id), version } };
 }
 
 /**
@@ -197,6 +214,15 @@ export async function deleteAll(
     // Engines would have to skip the deleted keys again.
     rest = { ...keys, start: keyAfter(last) };
   }
+}
+
+/** As `deleteAll`, as a part of an operation, which renews its lease and tells its progress. */
+export function deleteInSteps(
+  held: HeldOperation<OperationRow>,
+  guarded: GuardedStore,
+  keys: KeyRange,
+): Promise<void> {
+  return deleteAll(guarded, keys, (deleted) => held.afterDeletion(deleted));
 }
 
 async function deleteKeys(
