@@ -25,7 +25,7 @@ export interface StoreHealthOptions {
 export class StoreHealth {
   readonly #options: StoreHealthOptions;
   #probing: Promise<unknown> | undefined;
-  #checking: Promise<boolean> | undefined;
+  #checking: Promise<void> | undefined;
   /** Whether the content could not be written when it was last looked at, which was logged. */
   #isContentAmiss = false;
 
@@ -57,27 +57,22 @@ export class StoreHealth {
   /** Looks at the content once, however many ask at the same time. A late answer counts as none. */
   async #isContentSound(): Promise<boolean> {
     const { timers } = this.#options;
-    this.#checking ??= this.#checkContent().finally(() => {
-      this.#checking = undefined;
-    });
     const late = () => new Error('The content does not answer in time.');
     try {
-      return await within(this.#checking, { limitMs: probeLimitMs, timers, late });
-    } catch (error) {
-      this.#noteContent(error);
-      return false;
-    }
-  }
-
-  async #checkContent(): Promise<boolean> {
-    try {
-      await this.#options.data.checkContentPlace();
+      await within(this.#checkContent(), { limitMs: probeLimitMs, timers, late });
       this.#noteContent(undefined);
       return true;
     } catch (error) {
       this.#noteContent(error);
       return false;
     }
+  }
+
+  #checkContent(): Promise<void> {
+    this.#checking ??= this.#options.data.checkContentPlace().finally(() => {
+      this.#checking = undefined;
+    });
+    return this.#checking;
   }
 
   #noteContent(error: unknown): void {

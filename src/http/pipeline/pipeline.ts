@@ -379,7 +379,10 @@ export class Pipeline {
     const admitted: AdmittedRequest = {
       exchange,
       operation: name,
-      hasLoad: 'load' in operation || 'addressedLoad' in operation || request.load !== undefined,
+      hasLoad:
+        operation.load !== undefined ||
+        operation.addressedLoad !== undefined ||
+        request.load !== undefined,
       mayGrow: !isReadOnly && operation.onlyDeletes?.(input) !== true,
       entities: () => operation.entities?.(input) ?? request.load ?? [],
       standAside: (wait) => (slot === undefined ? wait() : slot.standAside(wait)),
