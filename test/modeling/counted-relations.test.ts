@@ -19,6 +19,7 @@ function openCounted(
   rows: MemoryRows,
   ifAbsent: 'insert' | 'refuse',
   wrap = (t: MemoryTable) => t,
+  measure: (employee: { readonly id: number }) => number = () => 1,
 ) {
   return openModel({
     table: wrap(new MemoryTable(rows)),
@@ -28,7 +29,7 @@ function openCounted(
         source: RegionalEmployee,
         view: RegionalDepartment,
         keyOf: regionalDepartmentOf,
-        measures: { employees: () => 1 },
+        measures: { employees: measure },
         ifAbsent,
       }),
     ],
@@ -76,6 +77,14 @@ describe('a one-to-many relation without count', () => {
     await assert.rejects(lost, EntityNotFoundError);
     assert.equal(rows.all.length, 4);
     await assert.rejects(relation.recount({ region: 'East', name: 'Sales' }), /the table counts/);
+  });
+
+  it('refuses a child without a parent also where the counter does not count it', async () => {
+    const rows = await filled();
+    const { table } = openCounted(rows, 'refuse', undefined, ({ id }) => (id < 100 ? 1 : 0));
+    const lost = { region: 'East', department: 'Nowhere', id: 100 };
+    await assert.rejects(oneToManyOf({ ...common, table }).add(lost), EntityNotFoundError);
+    assert.equal(rows.all.length, 3);
   });
 
   it('counts a child that moves where it is, wherever the move is killed', async () => {

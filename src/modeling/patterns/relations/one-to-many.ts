@@ -37,9 +37,14 @@ export class OneToMany<P extends AnyDefinition, C extends AnyDefinition> {
 
   /**
    * Inserts a child. Throws `EntityExistsError` when its keys are taken, `EntityNotFoundError` when
-   * it has no parent; then nothing has changed.
+   * it has no parent; then nothing has changed. Where the table counts, a point read of the parent
+   * comes first, because its counter may not count this child.
    */
   async add(child: CreateOf<C>): Promise<void> {
+    const { child: definition, parentOf, count } = this.options;
+    if (count === undefined) {
+      await parentOrThrow(this.options, parentOf(codecOf(definition).complete(child)));
+    }
     await this.#run(this.adding(child));
   }
 
@@ -51,7 +56,10 @@ export class OneToMany<P extends AnyDefinition, C extends AnyDefinition> {
     await this.#run(this.removing(child));
   }
 
-  /** The insert of a child and the count of its parent, to join a transaction. */
+  /**
+   * The insert of a child and the count of its parent, to join a transaction. Where the table counts,
+   * only its counter looks for a parent: of a child that it does not count, nobody does.
+   */
   adding(child: CreateOf<C>): TransactionChange {
     const { options } = this;
     const added = codecOf(options.child).complete(child);
