@@ -201,21 +201,30 @@ describe('a restore that is paused, while another program', () => {
   });
 });
 
+/** An operation that takes all from a shard which was restored. */
+function movingAway(mode: 'online' | 'read-only') {
+  let id = '';
+  return {
+    operation: () => id,
+    prepare: async (): Promise<Emptied> => {
+      const world = await emptied();
+      await world.manager().backups.restore(world.store, world.names[0]);
+      await attach(world);
+      const { operations } = await world.manager().open('orders', orderSchema);
+      ({ id } = await operations.begin(moveShard('south', 'west'), { title: 'away', mode }));
+      return world;
+    },
+    run: async ({ manager }: Emptied, wrap: Parameters<Emptied['manager']>[0]) =>
+      (await manager(wrap).open('orders', orderSchema)).operations.run(id),
+  };
+}
+
 describe('an operation that is paused, while a shard is lost and restored in part', () => {
   for (const mode of ['online', 'read-only'] as const) {
     it(`loses no row of it (${mode})`, async () => {
-      let id = '';
+      const moving = movingAway(mode);
       await pausedEverywhere<Emptied>({
-        prepare: async () => {
-          const world = await emptied();
-          await world.manager().backups.restore(world.store, world.names[0]);
-          await attach(world);
-          const { operations } = await world.manager().open('orders', orderSchema);
-          ({ id } = await operations.begin(moveShard('south', 'west'), { title: 'away', mode }));
-          return world;
-        },
-        run: async ({ manager }, wrap) =>
-          (await manager(wrap).open('orders', orderSchema)).operations.run(id),
+        ...moving,
         meanwhile: lostAndRestoredInPart,
         failure: (error) =>
           assert.match(String(error), /has a part of the backup|rows differ although/),
@@ -223,7 +232,7 @@ describe('an operation that is paused, while a shard is lost and restored in par
           const { store, manager, names } = world;
           if (isPaused) await manager().backups.restore(store, names[0], { resume: true });
           const { operations } = await manager().open('orders', orderSchema);
-          assert.equal((await operations.run(id)).status, 'completed');
+          assert.equal((await operations.run(moving.operation())).status, 'completed');
           if (isPaused) await attach(world);
           assert.deepEqual(await amounts(world), [1, 5]);
         },
@@ -235,18 +244,9 @@ describe('an operation that is paused, while a shard is lost and restored in par
 describe('an operation that is paused, while the account of a shard is emptied', () => {
   for (const mode of ['online', 'read-only'] as const) {
     it(`says so, and goes on when that is restored, with all rows (${mode})`, async () => {
-      let id = '';
+      const moving = movingAway(mode);
       await pausedEverywhere<Emptied>({
-        prepare: async () => {
-          const world = await emptied();
-          await world.manager().backups.restore(world.store, world.names[0]);
-          await attach(world);
-          const { operations } = await world.manager().open('orders', orderSchema);
-          ({ id } = await operations.begin(moveShard('south', 'west'), { title: 'away', mode }));
-          return world;
-        },
-        run: async ({ manager }, wrap) =>
-          (await manager(wrap).open('orders', orderSchema)).operations.run(id),
+        ...moving,
         meanwhile: async (world) => emptyNow(world),
         failure: (error) =>
           assert.match(
@@ -261,7 +261,7 @@ describe('an operation that is paused, while the account of a shard is emptied',
             await manager().backups.restore(store, names[0]);
           }
           const { operations } = await manager().open('orders', orderSchema);
-          assert.equal((await operations.run(id)).status, 'completed');
+          assert.equal((await operations.run(moving.operation())).status, 'completed');
           if (isPaused) await attach(world);
           assert.deepEqual(await amounts(world), [1, 5]);
         },
