@@ -57,8 +57,8 @@ export class OneToMany<P extends AnyDefinition, C extends AnyDefinition> {
   }
 
   /**
-   * The insert of a child and the count of its parent, to join a transaction. Where the table counts,
-   * only its counter looks for a parent: of a child that it does not count, nobody does.
+   * The insert of a child and the count of its parent, to join a transaction. Where the table
+   * counts, only its counter looks for a parent: for a child that it does not count, nobody does.
    */
   adding(child: CreateOf<C>): TransactionChange {
     const { options } = this;
