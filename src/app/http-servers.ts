@@ -3,7 +3,6 @@ import { openFilesMax } from '../base/open-files.js';
 import { healthEndpoint, type Health } from '../http/admin/health.js';
 import { blobHttpService } from '../http/blobs/service.js';
 import type { HttpService } from '../http/exchange/service.js';
-import type { LowSpaceGuard } from '../http/low-space/low-space-guard.js';
 import { ApiVersionPolicy } from '../http/pipeline/api-version-policy.js';
 import { ConnectionSlots, slotsWithin } from '../http/pipeline/connection-slots.js';
 import { HeldMemory } from '../http/pipeline/held-memory.js';
@@ -16,6 +15,7 @@ import { byService, type ServiceName } from '../model/services/services.js';
 import type { CurrentAccounts } from '../services/accounts/directory.js';
 import { backendOver, type Backend } from './backend.js';
 import type { Interceptors } from './interceptors.js';
+import type { LowSpaceGuards } from './low-space.js';
 import type { OpenBearerVerifier } from './oauth/open-bearer-verifier.js';
 import type { OpenData } from './open-data.js';
 import type { RenewableBackend } from './renewable-backend.js';
@@ -35,7 +35,7 @@ export interface HttpServerParts {
   readonly certificates: Certificates | undefined;
   readonly bearer: OpenBearerVerifier | undefined;
   readonly interceptors: Interceptors;
-  readonly lowSpaceGuard: LowSpaceGuard | undefined;
+  readonly lowSpaceGuards: LowSpaceGuards;
   /** Work holds it for reading. */
   readonly lock: ReadWriteLock;
   readonly backend: RenewableBackend;
@@ -56,7 +56,7 @@ export function httpServersOf(
   settings: ServerSettings,
   parts: HttpServerParts,
 ): Readonly<Record<ServiceName, HttpServer>> {
-  const { accounts, bearer, certificates, interceptors, lock, lowSpaceGuard } = parts;
+  const { accounts, bearer, certificates, interceptors, lock, lowSpaceGuards } = parts;
   const { clock, randomness, timers, logger, checkClockSkew, strictness, listeners } = settings;
   const { rules, strictApiVersions } = strictness;
   const shared = {
@@ -64,7 +64,6 @@ export function httpServersOf(
     endpoints: [healthEndpoint(() => parts.health())],
     observers: interceptors.observers,
     failureOf: storeFailure,
-    interceptors: [...(lowSpaceGuard === undefined ? [] : [lowSpaceGuard]), ...interceptors.list],
     lock,
     clock,
     randomness,
@@ -78,10 +77,15 @@ export function httpServersOf(
     checkClockSkew,
     credentialRules: rules.credentials,
     bearer: bearer?.verifier,
-  } satisfies Omit<HttpServerOptions, 'service' | 'limits'>;
+  } satisfies Omit<HttpServerOptions, 'service' | 'limits' | 'interceptors'>;
   const services = httpServicesOf(settings, parts);
   return byService((name) => {
-    return new HttpServer({ ...shared, service: services[name], limits: listeners[name].limits });
+    return new HttpServer({
+      ...shared,
+      service: services[name],
+      interceptors: [...lowSpaceGuards.of(name), ...interceptors.list],
+      limits: listeners[name].limits,
+    });
   });
 }
 

@@ -1,39 +1,37 @@
-import { diskSpace } from '../base/disk-space.js';
-import {
-  isFullButReserve,
-  LowSpaceGuard,
-  type AvailableSpace,
-} from '../http/low-space/low-space-guard.js';
-import type { ServedStore } from '../kv/served-store.js';
-import type { ServerSettings, StorageChoice } from './settings.js';
+import { LowSpaceGuard } from '../http/low-space/low-space-guard.js';
+import type { Interceptor } from '../http/pipeline/interceptor.js';
+import { serviceNames, type ServiceName } from '../model/services/services.js';
+import type { OpenData } from './open-data.js';
+import { OpenPartitions } from './open-partitions.js';
+import { diskWatchOf } from './member-disks.js';
+import { homeName, type ServerSettings } from './settings.js';
 
-type SpaceOf = Pick<ServedStore, 'space'>;
-
-/** Undefined where the data are not in files of this machine. */
-export function lowSpaceGuardOf(
-  { storage, clock, timers, logger }: ServerSettings,
-  { store }: { readonly store: SpaceOf },
-): LowSpaceGuard | undefined {
-  if (storage.kind !== 'directory') return undefined;
-  const { directory } = storage;
-  const space = () => availableSpace(directory, store);
-  return new LowSpaceGuard({ space, clock, timers, logger });
+/** Refuses what needs space while a disk has only its reserve left. */
+export interface LowSpaceGuards {
+  /** For requests of a service, before their work. */
+  of(service: ServiceName): readonly Interceptor[];
+  /** Looks at the disks now, and again and again from then on. */
+  start(): Promise<void>;
+  close(): void;
 }
 
 /**
- * Whether the disk of a store has more than its reserve left. True where the data are not in files
- * of this machine, and where the disk does not say.
+ * Several stores refuse commits by themselves, each for its own disk. Blobs are in the home store,
+ * so their requests are refused for its disk, before bytes come.
  */
-export async function hasRoom(storage: StorageChoice, store: SpaceOf): Promise<boolean> {
-  if (storage.kind !== 'directory') return true;
-  const space = await availableSpace(storage.directory, store).catch(() => undefined);
-  return space === undefined || !isFullButReserve(space);
-}
-
-async function availableSpace(
-  directory: string,
-  store: SpaceOf,
-): Promise<AvailableSpace | undefined> {
-  const disk = await diskSpace(directory);
-  return disk && { ...disk, ...(store.space?.() ?? { reusableBytes: 0, owedBytes: 0 }) };
+export function lowSpaceGuardsOf(
+  settings: ServerSettings,
+  { store }: Pick<OpenData, 'store'>,
+): LowSpaceGuards {
+  const { storage } = settings;
+  const isSpread = store instanceof OpenPartitions;
+  const watch = isSpread ? store.disks.of(homeName) : diskWatchOf(settings, { storage, store });
+  const watched = isSpread ? store.disks : watch;
+  const guards = watch === undefined ? [] : [new LowSpaceGuard(watch)];
+  const guarded: readonly ServiceName[] = isSpread ? ['blob'] : serviceNames;
+  return {
+    of: (service) => (guarded.includes(service) ? guards : []),
+    start: async () => watched?.start(),
+    close: () => watched?.close(),
+  };
 }

@@ -28,7 +28,7 @@ import { MembershipError, partOfOthers, StoreLocationError } from '../partition/
 import { ServedPartitions, type ServedMember } from '../partition/served-partitions.js';
 import { OperationRunner } from '../partition/operations/operation-runner.js';
 import { openPartitionedStore, type PartitionedStore } from '../partition/store.js';
-import { hasRoom } from './low-space.js';
+import { MemberDisks } from './member-disks.js';
 import { openEngine, type EngineSettings, type Sharing } from './open-engine.js';
 import { ContainerNames } from './partitions/container-names.js';
 import { plannedText } from './partitions/texts.js';
@@ -54,6 +54,7 @@ interface Parts {
   readonly opened: Map<string, ServedMember>;
   /** Where the stores are that are open. */
   readonly locations: Map<string, StorageChoice>;
+  readonly disks: MemberDisks;
   readonly meter: RangeMeter;
   readonly counters: PartitionCounters;
   readonly settings: PartitionSettings;
@@ -69,6 +70,7 @@ export class OpenPartitions extends ServedPartitions {
   readonly meter: RangeMeter;
   readonly counters: PartitionCounters;
   readonly home: ServedMember;
+  readonly disks: MemberDisks;
   readonly settings: PartitionSettings;
   readonly #opened: Map<string, ServedMember>;
   /** Where the stores are that are open here. */
@@ -79,11 +81,12 @@ export class OpenPartitions extends ServedPartitions {
   #serves = false;
 
   constructor(parts: Parts) {
-    const { store, members, opened, locations, meter, counters, settings, sharing } = parts;
+    const { store, members, opened, locations, disks, meter, counters, settings, sharing } = parts;
     const home = opened.get(homeName);
     invariant(home !== undefined, 'the home store is open');
     super(store, home, () => opened.values());
     this.home = home;
+    this.disks = disks;
     this.members = members;
     this.settings = settings;
     this.#opened = opened;
@@ -148,6 +151,7 @@ export class OpenPartitions extends ServedPartitions {
     }
     this.#opened.set(name, store);
     this.#locations.set(name, storage);
+    this.disks.add(name, { storage, store });
     this.members.add(name, store);
   }
 
@@ -170,6 +174,7 @@ export class OpenPartitions extends ServedPartitions {
     const store = this.#opened.get(name);
     this.#opened.delete(name);
     this.#locations.delete(name);
+    this.disks.remove(name);
     this.members.remove(name);
     if (store === undefined) return;
     const { timers, logger } = this.settings;
@@ -184,6 +189,7 @@ export class OpenPartitions extends ServedPartitions {
   override async close(): Promise<void> {
     if (this.#serves) await this.balancer.stop();
     await this.operationRunner.stop();
+    this.disks.close();
     await super.close();
   }
 }
@@ -243,13 +249,12 @@ async function openWithout(
       }
       opened.set(name, await openMember({ ...settings, storage }, sharing));
     }
-    const members = new Members(homeName, opened, {
-      homeUntil,
-      hasRoom: async (name) => {
-        const [storage, store] = [locations.get(name), opened.get(name)];
-        return storage === undefined || store === undefined || hasRoom(storage, store);
-      },
-    });
+    const disks = new MemberDisks(settings);
+    for (const [name, storage] of locations) {
+      const store = opened.get(name);
+      if (store !== undefined) disks.add(name, { storage, store });
+    }
+    const members = new Members(homeName, opened, { homeUntil, diskOf: (name) => disks.of(name) });
     const { clock, timers, randomness } = settings;
     const locationOf = (name: string) => shownLocation(locations.get(name));
     await admitMembers(members, { locationOf, randomness, without });
@@ -266,6 +271,7 @@ async function openWithout(
       members,
       opened,
       locations,
+      disks,
       meter,
       counters,
       settings,

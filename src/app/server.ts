@@ -1,7 +1,6 @@
 import { invariant } from '../base/invariant.js';
 import type { Health } from '../http/admin/health.js';
-import type { LowSpaceGuard } from '../http/low-space/low-space-guard.js';
-import { lowSpaceGuardOf } from './low-space.js';
+import { lowSpaceGuardsOf, type LowSpaceGuards } from './low-space.js';
 import type { HttpServer } from '../http/pipeline/server.js';
 import { ReadWriteLock } from '../base/async/read-write-lock.js';
 import { SharedTime } from '../base/async/shared-time.js';
@@ -152,7 +151,7 @@ class RunningServer implements TabulariumServer {
   readonly #interceptors: Interceptors;
   readonly #lock = new ReadWriteLock();
   readonly #analytics: Analytics;
-  readonly #lowSpaceGuard: LowSpaceGuard | undefined;
+  readonly #lowSpaceGuards: LowSpaceGuards;
   readonly #storeHealth: StoreHealth;
   readonly #snapshots: Snapshots;
   #migrations: Migrations | undefined;
@@ -197,7 +196,7 @@ class RunningServer implements TabulariumServer {
       analytics.discard();
     };
     this.#snapshots = new Snapshots({ ...data, sharing, lock, clock, onReplaced });
-    this.#lowSpaceGuard = lowSpaceGuardOf(settings, data);
+    this.#lowSpaceGuards = lowSpaceGuardsOf(settings, data);
     this.#storeHealth = new StoreHealth({ data, timers, logger });
     this.#standby = secondary && standbyOver(secondary, { settings, content: data.content });
     this.#http = httpServersOf(settings, {
@@ -205,7 +204,7 @@ class RunningServer implements TabulariumServer {
       backend,
       standby: this.#standby,
       lock,
-      lowSpaceGuard: this.#lowSpaceGuard,
+      lowSpaceGuards: this.#lowSpaceGuards,
       health: () => this.#health(),
     });
   }
@@ -217,7 +216,7 @@ class RunningServer implements TabulariumServer {
 
   /** Throws `ListenError` at the first port that cannot be opened. */
   async listen(): Promise<void> {
-    await this.#lowSpaceGuard?.start();
+    await this.#lowSpaceGuards.start();
     await this.#analytics.prepare(this.#settings.accounts.map(({ name }) => name));
     const ports = byService(() => 0);
     for (const service of serviceNames) {
@@ -385,7 +384,7 @@ class RunningServer implements TabulariumServer {
 
   async #close(): Promise<void> {
     const time = this.#stopTime();
-    this.#lowSpaceGuard?.close();
+    this.#lowSpaceGuards.close();
     this.#bearer?.close();
     await this.#control?.server.close();
     await time.spend(async (limitMs) => this.#migrations?.close(limitMs));

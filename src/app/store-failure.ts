@@ -10,10 +10,12 @@ import {
   StoreBusyError,
   StoreClosedError,
   StoreFailedError,
+  StoreFullError,
   StoreUnavailableError,
   StoreWriteError,
   TransactionConflictError,
 } from '../kv/errors.js';
+import { lowSpaceError } from '../http/low-space/low-space-guard.js';
 import { StorageError } from '../model/errors/storage-error.js';
 import { MovedError } from './moves/moved-error.js';
 
@@ -30,7 +32,7 @@ const retryAfterSeconds = 1;
  * conflict at each attempt. Content is closed when the server ends, or has begun another session
  * because the others took it for dead; until it begins that one, its session is lost. After an
  * unknown outcome, a retry may find its own first write, as after any lost answer. A store that
- * has failed, or is closed, does nothing any more.
+ * has failed, or is closed, does nothing any more. The answer has no cause where nothing failed.
  */
 export function storeFailure(error: unknown): StorageError | undefined {
   if (
@@ -49,6 +51,7 @@ export function storeFailure(error: unknown): StorageError | undefined {
   if (error instanceof CommitUnknownError) {
     return new StorageError('OperationTimedOut', { cause: error });
   }
+  if (error instanceof StoreFullError) return lowSpaceError();
   if (
     error instanceof StoreFailedError ||
     error instanceof StoreClosedError ||

@@ -17,6 +17,14 @@ export class StoreWriteError extends Error {
   override readonly name = 'StoreWriteError';
 }
 
+/**
+ * The disk of the store has no more than its reserve left, so a commit that `grows` was refused.
+ * Nothing of it was applied. Other commits go on.
+ */
+export class StoreFullError extends Error {
+  override readonly name = 'StoreFullError';
+}
+
 /** The queue of waiting commits is full. Nothing of this commit was applied; retry later. */
 export class StoreBusyError extends Error {
   override readonly name = 'StoreBusyError';

@@ -120,6 +120,11 @@ export interface CommitBatch {
   readonly puts: readonly Put[];
   readonly deletes: readonly Bytes[];
   readonly adds?: readonly Add[];
+  /**
+   * The commit stores more, for a client that can be refused. A store may reject it with
+   * `StoreFullError` to leave the last bytes of its disk to other commits.
+   */
+  readonly grows?: boolean;
 }
 
 /**

@@ -1,5 +1,6 @@
 import { compareBytes, type Bytes } from '../base/bytes.js';
-import { StoreUnavailableError } from '../kv/errors.js';
+import type { DiskWatch } from '../base/disk/disk-watch.js';
+import { StoreFullError, StoreUnavailableError } from '../kv/errors.js';
 import type { MemberStore } from '../kv/member-store.js';
 
 /** This process has not opened a store. Nothing was done. */
@@ -14,9 +15,11 @@ export class StoreNotOpenError extends StoreUnavailableError {
 
 export interface MembersOptions {
   readonly homeUntil?: Bytes;
-  /** Whether the disk of a store has more than its reserve left. Default: all have. */
-  readonly hasRoom?: (name: string) => Promise<boolean>;
+  /** The disk of a store. Undefined: the store has none here, or looks after it by itself. */
+  readonly diskOf?: (name: string) => MemberDisk | undefined;
 }
+
+export type MemberDisk = Pick<DiskWatch, 'isLow' | 'isStillLow' | 'isLowNow'>;
 
 /** The stores that a key space is made of, by name. */
 export class Members {
@@ -26,7 +29,7 @@ export class Members {
    * itself. Undefined: all data may move.
    */
   readonly homeUntil: Bytes | undefined;
-  readonly #hasRoom: (name: string) => Promise<boolean>;
+  readonly #diskOf: (name: string) => MemberDisk | undefined;
   readonly #stores: Map<string, MemberStore>;
   readonly #admissions = new WeakMap<MemberStore, string>();
 
@@ -34,11 +37,11 @@ export class Members {
   constructor(
     homeName: string,
     stores: ReadonlyMap<string, MemberStore>,
-    { homeUntil, hasRoom = () => Promise.resolve(true) }: MembersOptions = {},
+    { homeUntil, diskOf = () => undefined }: MembersOptions = {},
   ) {
     this.homeName = homeName;
     this.homeUntil = homeUntil;
-    this.#hasRoom = hasRoom;
+    this.#diskOf = diskOf;
     this.#stores = new Map(stores);
   }
 
@@ -64,8 +67,17 @@ export class Members {
   }
 
   /** Whether a store may get more data, as its disk has more than its reserve left. */
-  hasRoom(name: string): Promise<boolean> {
-    return this.#hasRoom(name);
+  async hasRoom(name: string): Promise<boolean> {
+    return (await this.#diskOf(name)?.isLowNow()) !== true;
+  }
+
+  /**
+   * To be called before a store gets a commit that grows. Rejects with `StoreFullError` while its
+   * disk has only its reserve left; undefined when there was more at the last look.
+   */
+  growth(name: string): Promise<void> | undefined {
+    const disk = this.#diskOf(name);
+    return disk?.isLow === true ? assertNoLongerLow(disk, name) : undefined;
   }
 
   add(name: string, store: MemberStore): void {
@@ -92,4 +104,11 @@ export class Members {
     if (store !== undefined) return store;
     throw new StoreNotOpenError(name);
   }
+}
+
+async function assertNoLongerLow(disk: MemberDisk, name: string): Promise<void> {
+  if (!(await disk.isStillLow())) return;
+  throw new StoreFullError(
+    `The disk of the store '${name}' is full but for a reserve, which is left to deletions.`,
+  );
 }

@@ -22,23 +22,3 @@ it('has lost commits when one of its stores has, also while home has no trouble'
   await served.close();
   await lossy.close();
 });
-
-it('tells the space of the files of its home store, which a full disk has left', async () => {
-  const clock = manualClock();
-  const home: ServedMember = await openMemoryStore({ clock });
-  const other = await openMemoryStore({ clock });
-  const stores = new Map<string, ServedMember>([
-    ['home', home],
-    ['b', other],
-  ]);
-  const members = new Members('home', stores);
-  const parts = { members, clock, timers: systemTimers, randomness: systemRandomness };
-  const store = await openPartitionedStore(parts);
-  const served = new ServedPartitions(store, home, () => [home, other]);
-  const space = { reusableBytes: 5, owedBytes: 7 };
-  Object.assign(home, { space: () => space });
-  assert.deepEqual(served.space(), space);
-  Object.assign(home, { space: undefined });
-  assert.deepEqual(served.space(), { reusableBytes: 0, owedBytes: 0 });
-  await served.close();
-});

@@ -1,7 +1,7 @@
 import type { GuardedBatch } from '../kv/guards.js';
 import type { MemberStore } from '../kv/member-store.js';
 import type { RangedStore } from '../kv/ranged-store.js';
-import type { ServedStore, StoreSpace } from '../kv/served-store.js';
+import type { ServedStore } from '../kv/served-store.js';
 import type { CommitResult, Entry, KeyRange, RangeOptions, RangePage } from '../kv/store.js';
 import type { Bytes } from '../base/bytes.js';
 import type { PartitionedStore } from './store.js';
@@ -47,11 +47,6 @@ export class ServedPartitions implements ServedStore, RangedStore {
   async lastVersion(): Promise<number> {
     const versions = await Promise.all(Array.from(this.#members(), (each) => each.lastVersion()));
     return Math.max(0, ...versions);
-  }
-
-  /** That of the home store: only its disk is watched. */
-  space(): StoreSpace {
-    return this.#home.space?.() ?? { reusableBytes: 0, owedBytes: 0 };
   }
 
   /**

@@ -196,11 +196,14 @@ export class PartitionedStore implements RangedStore {
         { kind: 'write', key: first, bytesOf: () => bytesOfPuts(batch) },
         (route) => {
           for (const key of keys) this.#assertCommitted(key, route);
-          return route.store.commit({
-            ...batch,
-            puts: route.logs ? [...batch.puts, this.#dirtyRow(route.range, written)] : batch.puts,
-            guard: route.guard,
-          });
+          const commit = () =>
+            route.store.commit({
+              ...batch,
+              puts: route.logs ? [...batch.puts, this.#dirtyRow(route.range, written)] : batch.puts,
+              guard: route.guard,
+            });
+          const growth = batch.grows === true ? this.#growth(route.range) : undefined;
+          return growth === undefined ? commit() : growth.then(commit);
         },
       );
     });
@@ -223,6 +226,12 @@ export class PartitionedStore implements RangedStore {
   async #run<Result>(call: () => Promise<Result>): Promise<Result> {
     if (this.#isClosed) throw new StoreClosedError();
     return this.#calls.during(call);
+  }
+
+  /** Whoever writes data that stay in the home store looks at its disk before. */
+  #growth(range: RangeRow): Promise<void> | undefined {
+    const { members } = this.#options;
+    return members.isBound(range) ? undefined : members.growth(range.store);
   }
 
   #rangeOf(key: Bytes): RangeRow {

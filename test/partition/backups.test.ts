@@ -15,6 +15,7 @@ import { BackupTooSlowError } from '../../src/partition/operations/tools.js';
 import type { BeginResult } from '../../src/partition/operations/operations.js';
 import { openPartitionedStore } from '../../src/partition/store.js';
 import { verify } from '../../src/partition/verify.js';
+import { memberDisk } from '../support/member-disk.js';
 import { admitted, membersOf, operationsOver } from './composed-stores.js';
 import { deferred } from '../../src/base/async/deferred.js';
 
@@ -173,8 +174,8 @@ void describe('a restore of a range', () => {
     await operations.backUp(operationOf(await operations.beginBackup(range)), target);
     const { entries } = await target.range(all, whole);
     await put(store, [], names);
-    const hasRoom = () => Promise.resolve(false);
-    const full = new Members('s0', new Map([['s0', members.home]]), { hasRoom });
+    const diskOf = () => memberDisk(() => true);
+    const full = new Members('s0', new Map([['s0', members.home]]), { diskOf });
     const operation = operationOf(await operations.beginRestore(range));
     const restored = operationsOver(full, clock).restore(operation, {
       pages: pagesOf(entries),

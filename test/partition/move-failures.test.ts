@@ -18,6 +18,7 @@ import { ServedTwiceError, TakenOverError } from '../../src/partition/operations
 import { decodeGuardRow, type MoveStep } from '../../src/partition/rows.js';
 import { openPartitionedStore } from '../../src/partition/store.js';
 import { verify } from '../../src/partition/verify.js';
+import { memberDisk } from '../support/member-disk.js';
 import { hurried } from '../support/manual-timers.js';
 import { admitted, membersOf, operationsOver } from './composed-stores.js';
 
@@ -123,9 +124,10 @@ void describe('a move', () => {
       ['s0', source],
       ['s1', target],
     ]);
-    const hasRoom = (name: string) => Promise.resolve(name === 's0' || !isFull);
+    const filled = memberDisk(() => isFull);
+    const diskOf = (name: string) => (name === 's1' ? filled : undefined);
     const onStep = (step: MoveStep) => (isFull ||= step === 'catch up');
-    const mover = operationsOver(new Members('s0', stores, { hasRoom }), clock, { onStep });
+    const mover = operationsOver(new Members('s0', stores, { diskOf }), clock, { onStep });
     await assert.rejects(mover.carryOut(operation), NoRoomError);
     assert.deepEqual(await held(), [keys.length, 0]);
     assert.deepEqual(await catalogue.operations(), []);

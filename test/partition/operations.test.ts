@@ -31,6 +31,7 @@ import { openPartitionedStore } from '../../src/partition/store.js';
 import { addMember } from '../../src/partition/admission.js';
 import { repair } from '../../src/partition/operations/repair.js';
 import { verify } from '../../src/partition/verify.js';
+import { memberDisk } from '../support/member-disk.js';
 import { costly, byLength } from '../support/run-length.js';
 import { addedAs, admitted, membersOf, operationsOver, watched } from './composed-stores.js';
 
@@ -218,13 +219,13 @@ void describe('operations on ranges', () => {
     const [home, target] = each.stores;
     assert.ok(home !== undefined && target !== undefined);
     const data = { start: Buffer.alloc(0), end: storeKeys.start };
-    const hasRoom = async (name: string): Promise<boolean> =>
-      name === 's0' || (await target.range(data, whole)).entries.length < 200;
+    const filled = memberDisk(async () => (await target.range(data, whole)).entries.length >= 200);
+    const diskOf = (name: string) => (name === 's1' ? filled : undefined);
     const stores = new Map([
       ['s0', home],
       ['s1', target],
     ]);
-    const mover = operationsOver(new Members('s0', stores, { hasRoom }), clock);
+    const mover = operationsOver(new Members('s0', stores, { diskOf }), clock);
     await assert.rejects(mover.carryOut(operation), NoRoomError);
     assert.deepEqual(await held(each), [keys.length, 0]);
     assert.deepEqual(await each.catalogue.operations(), []);

@@ -1,4 +1,4 @@
-import type { DiskSpace } from '../../base/disk-space.js';
+import type { DiskSpace } from '../../base/disk/disk-space.js';
 
 /**
  * The files of a content store: on a disk, or in a model of one. Paths are relative to the folder

@@ -11,7 +11,7 @@ import {
   type FileHandle,
 } from 'node:fs/promises';
 import { join } from 'node:path';
-import { diskSpace, type DiskSpace } from '../../base/disk-space.js';
+import { diskSpace, type DiskSpace } from '../../base/disk/disk-space.js';
 import { privateDirectoryMode, privateFileMode } from '../../base/private-files.js';
 import { syncDirectory } from '../../base/sync-directory.js';
 import { codeOf } from '../../base/thrown.js';

@@ -1,4 +1,4 @@
-import { reservedBytes } from '../../base/disk-space.js';
+import { reservedBytes } from '../../base/disk/disk-space.js';
 import { ContentWriteError } from '../errors.js';
 import type { ContentFiles } from './content-files.js';
 

@@ -413,7 +413,8 @@ export class Pipeline {
 
   #failureOf(exchange: Exchange, error: unknown): StorageError {
     const known = this.#options.failureOf?.(error);
-    if (known?.code === 'ServerBusy') return known;
+    // Without a cause it is a refusal: the store looks after itself, and has logged why.
+    if (known?.code === 'ServerBusy' || (known && known.cause === undefined)) return known;
     const { operation, requestId } = exchange;
     const { logger } = this.#options;
     if (known !== undefined) {

@@ -95,7 +95,7 @@ interface KnownContainer {
 }
 
 /** The writes that replace a directory entry, in one commit that checks the entry. */
-interface Replacement<T> extends Pick<CommitBatch, 'puts' | 'deletes'> {
+interface Replacement<T> extends Pick<CommitBatch, 'puts' | 'deletes' | 'grows'> {
   /** Called with the version of the commit. */
   readonly result: (version: number) => T;
 }
@@ -165,6 +165,7 @@ export class Containers<R extends Draft, Draft extends ContainerRecord = R> {
         checks: [{ key, version: 'absent' }, ...(held?.checks ?? [])],
         puts: [{ key, value }],
         deletes: held?.deletes ?? [],
+        grows: true,
       });
       if (!result.ok) return overtaken;
       return { created: true, record: this.#kind.decode(value, result.version) };
@@ -173,9 +174,14 @@ export class Containers<R extends Draft, Draft extends ContainerRecord = R> {
 
   /**
    * Replaces the record, keeping its id, and returns it as stored. `change` may throw, and may be
-   * called several times. Undefined when there is no such container.
+   * called several times. Undefined when there is no such container. `grows`: as of a commit.
    */
-  update(account: string, identity: string, change: (record: R) => Draft): Promise<R | undefined> {
+  update(
+    account: string,
+    identity: string,
+    change: (record: R) => Draft,
+    { grows = false }: Pick<CommitBatch, 'grows'> = {},
+  ): Promise<R | undefined> {
     return this.#replace(account, identity, (entry) => {
       const { key } = entry;
       const old = this.#decode(entry);
@@ -185,6 +191,7 @@ export class Containers<R extends Draft, Draft extends ContainerRecord = R> {
       return {
         puts: [{ key, value }],
         deletes: [],
+        grows,
         result: (version) => this.#kind.decode(value, version),
       };
     });
@@ -430,9 +437,9 @@ export class Containers<R extends Draft, Draft extends ContainerRecord = R> {
     return untilCommitted(attemptsMax, async () => {
       const entry = await this.#store.get(key);
       if (entry === undefined) return undefined;
-      const { puts, deletes, result } = await plan(entry);
+      const { result, ...writes } = await plan(entry);
       const checks = [{ key, version: entry.version }];
-      const committed = await this.#store.commit({ checks, puts, deletes });
+      const committed = await this.#store.commit({ checks, ...writes });
       return committed.ok ? result(committed.version) : overtaken;
     });
   }

@@ -51,6 +51,7 @@ export async function putMessage(
     ],
     deletes: [],
     adds: [{ key: keys.count, delta: 1 }],
+    grows: true,
   });
   invariant(result.ok, 'a commit without checks succeeds');
   clock.atLeast(result.version);

@@ -4,7 +4,7 @@ import { lazyList } from '../../base/lazy-list.js';
 import type { MemoryBudget } from '../../base/async/memory-budget.js';
 import { nextTurn } from '../../base/async/turns.js';
 import type { Randomness } from '../../base/randomness.js';
-import type { Store } from '../../kv/store.js';
+import type { CommitBatch, Store } from '../../kv/store.js';
 import { StorageError } from '../../model/errors/storage-error.js';
 import type { Metadata } from '../../model/resources/metadata.js';
 import type { SignedIdentifier } from '../../model/resources/signed-identifier.js';
@@ -146,7 +146,8 @@ export class QueueService {
   /** Replaces all metadata. */
   async setMetadata(account: string, name: string, metadata: Metadata): Promise<void> {
     checkMetadata(metadata);
-    await this.#change(account, name, (record) => ({ ...record, metadata }));
+    const change = (record: QueueRecord): QueueRecord => ({ ...record, metadata });
+    await this.#change(account, name, change, { grows: true });
   }
 
   async getSignedIdentifiers(account: string, name: string): Promise<readonly SignedIdentifier[]> {
@@ -253,8 +254,9 @@ export class QueueService {
     account: string,
     name: string,
     change: (record: QueueRecord) => QueueRecord,
+    options?: Pick<CommitBatch, 'grows'>,
   ): Promise<void> {
-    const changed = await this.#queues.update(account, name, change);
+    const changed = await this.#queues.update(account, name, change, options);
     if (changed === undefined) throw notFound(name);
   }
 }

@@ -169,7 +169,7 @@ export function commitOf(writes: readonly StagedWrite[]): CommitBatch {
     if (bag === undefined) deletes.push(key);
     else puts.push({ key, value: bag });
   }
-  return { checks, puts, deletes };
+  return { checks, puts, deletes, grows: puts.length > 0 };
 }
 
 /** The result of a committed write. */

@@ -1,5 +1,5 @@
 import { statfs } from 'node:fs/promises';
-import { codeOf } from './thrown.js';
+import { codeOf } from '../thrown.js';
 
 export interface DiskSpace {
   /** The number of bytes that can still be written. */
