@@ -186,6 +186,7 @@ const unnoticed = new Set(
     escapeBytesMax
     exactDigitsMax
     failedAloneMax
+    recentKeysMax
     runMsMax
     extentBytesMax
     extentIdLengthMax

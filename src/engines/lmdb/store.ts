@@ -383,7 +383,7 @@ export class LmdbStore implements MemberStore, ServedStore, SnapshotStore, Insta
    */
   async #carryOut(work: Work, keys: () => readonly Bytes[]): Promise<CommitResult> {
     if (!this.#mayWaitForPages) return this.#commits.carryOut(work);
-    const fetched = this.#cold.keys(keys());
+    const fetched = this.#cold.inOrder(keys());
     this.#fetching.add(fetched);
     try {
       await fetched;

@@ -9,6 +9,7 @@ import { StoreClosedError } from '../../../kv/errors.js';
 import { openLmdbStore } from '../store.js';
 import { ColdReads, startFetchThread, warmAfterMs, type FetcherEvents } from './cold-reads.js';
 import type { NeededEntries } from './page-seeker.js';
+import { recentMs } from './recent-keys.js';
 
 const keyOf = (index: number) => Buffer.from(`key ${String(index).padStart(6, '0')}`);
 
@@ -110,6 +111,46 @@ describe('reads of pages that may not be in the cache', () => {
     );
   });
 
+  it('ask once for a key that is read again a moment later, and writes ask each time', async () => {
+    const { clock, batches, cold, events, isOver } = setUp({ isCold: true });
+    const answer = () => events().onReply({ wasCold: true });
+    const askedFor = () => batches.map((all) => all.map(({ start }) => start));
+    const read = cold.keys([keyOf(1), keyOf(2)]);
+    assert.equal(await isOver(cold.keys([])), true);
+    answer();
+    await read;
+    clock.advanceMicros(1_000 * (recentMs - 1));
+    await cold.keys([keyOf(2), keyOf(1)]);
+    assert.deepEqual(askedFor(), [[keyOf(1), keyOf(2)]]);
+    const other = cold.keys([keyOf(2), keyOf(3)]);
+    const write = cold.inOrder([keyOf(1)]);
+    assert.equal(await isOver(write), false, 'behind what came before');
+    answer();
+    answer();
+    await Promise.all([other, write]);
+    assert.deepEqual(askedFor().slice(1), [[keyOf(3)], [keyOf(1)]]);
+    clock.advanceMicros(1_000 * 2 * recentMs);
+    const later = cold.keys([keyOf(1)]);
+    answer();
+    await later;
+    assert.deepEqual(askedFor().slice(3), [[keyOf(1)]]);
+  });
+
+  it('remember no more keys than some thousand', async () => {
+    const { batches, cold, events } = setUp({ isCold: true });
+    const count = 20_000;
+    const read = cold.keys(Array.from({ length: count }, (_, index) => keyOf(index)));
+    events().onReply({ wasCold: true });
+    await read;
+    const again = cold.keys([keyOf(0), keyOf(count - 1)]);
+    events().onReply({ wasCold: true });
+    await again;
+    assert.deepEqual(
+      batches.at(-1)?.map(({ start }) => start),
+      [keyOf(0)],
+    );
+  });
+
   it('go on without help when the file cannot be read or the thread has ended', async () => {
     const { state, cold, events } = setUp({ isCold: true });
     const first = cold.keys([keyOf(1)]);
@@ -159,7 +200,7 @@ describe('reads of pages that may not be in the cache', () => {
     events().onReply({ wasCold: true });
     assert.ok(await isOver(first));
     assert.equal(timers.waiting, 0, 'an answer ends the limit');
-    const [second, third] = [cold.keys([keyOf(1)]), cold.keys([keyOf(2)])];
+    const [second, third] = [cold.keys([keyOf(2)]), cold.keys([keyOf(3)])];
     for (let step = 0; step < 3; step += 1) timers.fire();
     assert.equal(await isOver(second), false);
     timers.fire();

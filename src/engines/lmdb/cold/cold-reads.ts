@@ -7,6 +7,7 @@ import type { Clock } from '../../../base/clock.js';
 import type { KeyRange, RangeOptions } from '../../../kv/store.js';
 import type { FetchReply, FetchThreadData } from './fetch-thread.js';
 import { leavesAtOnceMax, type NeededEntries } from './page-seeker.js';
+import { RecentKeys } from './recent-keys.js';
 
 /** How long reads are still checked after the last page that came from the disk. */
 export const warmAfterMs = 1_000;
@@ -56,6 +57,7 @@ export interface ColdReadsOptions {
  */
 export class ColdReads {
   readonly #options: ColdReadsOptions;
+  readonly #recent: RecentKeys;
   #fetcher: Fetcher | undefined;
   #isOff = false;
   #hasTold = false;
@@ -71,6 +73,7 @@ export class ColdReads {
 
   constructor(options: ColdReadsOptions) {
     this.#options = options;
+    this.#recent = new RecentKeys(options.clock);
     this.#faults = options.faults();
     this.#coldUntilMs = options.isCold ? options.clock.monotonicMs() + warmAfterMs : 0;
   }
@@ -89,8 +92,18 @@ export class ColdReads {
     return hasWaited;
   }
 
-  /** Brings the pages of these keys into the cache of the system, as far as possible. */
-  keys(keys: readonly Bytes[]): Promise<void> {
+  /**
+   * Brings the pages of these keys into the cache of the system, as far as possible. Not again a
+   * moment later: a merge reads the entry, and then its commit checks the version.
+   */
+  async keys(keys: readonly Bytes[]): Promise<void> {
+    const others = this.#recent.othersOf(keys);
+    await this.inOrder(others);
+    this.#recent.add(others);
+  }
+
+  /** As `keys`, but behind all calls before, and always anew. */
+  inOrder(keys: readonly Bytes[]): Promise<void> {
     return this.#fetch(
       keys.map((key) => ({ start: key, end: behind(key), isReverse: false, leavesMax: 1 })),
     );
