@@ -179,21 +179,49 @@ void describe('a move', () => {
     },
   );
 
-  void it('that was cancelled meanwhile leaves no guard that it writes late', async (t) => {
-    const { members, target, clock, range, begun, operations, found } = await world();
+  for (const lost of ['none', 'its write', 'its removal', 'its confirmation'] as const) {
+    const name = `leaves no guard that it writes late (lost answer: ${lost})`;
+    void it(`that was cancelled meanwhile ${name}`, async (t) => {
+      const { members, source, target, clock, range, begun, operations, found } = await world();
+      const operation = await begun();
+      const fence = target.fence.bind(target);
+      let fences = 0;
+      t.mock.method(target, 'fence', async (...given: Parameters<typeof fence>) => {
+        fences += 1;
+        if (fences === 1) assert.equal(await operations.cancel(operation), true);
+        const result = await fence(...given);
+        const isLost = lost === 'its write' ? fences === 1 : lost === 'its removal' && fences === 2;
+        if (isLost) throw new CommitUnknownError('the answer is lost');
+        return result;
+      });
+      const commit = source.commit.bind(source);
+      t.mock.method(source, 'commit', async (...given: Parameters<typeof commit>) => {
+        const result = await commit(...given);
+        const isLost = lost === 'its confirmation' && fences === 1 && !result.ok;
+        if (isLost) throw new CommitUnknownError('the answer is lost');
+        return result;
+      });
+      await assert.rejects(operationsOver(members, clock).carryOut(operation), TakenOverError);
+      assert.ok(fences >= 2);
+      assert.equal(await target.get(guardKey(range)), undefined);
+      assert.deepEqual(await found(), []);
+    });
+  }
+
+  void it('goes on when the answer for the guard of its target is lost', async (t) => {
+    const { target, begun, held, operations, catalogue, found } = await world();
     const operation = await begun();
     const fence = target.fence.bind(target);
-    let isCancelled = false;
+    let isLost = false;
     t.mock.method(target, 'fence', async (...given: Parameters<typeof fence>) => {
-      if (!isCancelled) {
-        isCancelled = true;
-        assert.equal(await operations.cancel(operation), true);
-      }
-      return fence(...given);
+      const result = await fence(...given);
+      if (isLost) return result;
+      isLost = true;
+      throw new CommitUnknownError('the answer is lost');
     });
-    await assert.rejects(operationsOver(members, clock).carryOut(operation), TakenOverError);
-    assert.ok(isCancelled);
-    assert.equal(await target.get(guardKey(range)), undefined);
+    assert.equal(await operations.carryOut(operation), 'done');
+    assert.deepEqual(await held(), [0, keys.length]);
+    assert.deepEqual(await catalogue.operations(), []);
     assert.deepEqual(await found(), []);
   });
 });

@@ -191,7 +191,7 @@ export async function takeGuard(
     const guard = await answered(readGuard(store, range), asked);
     if (guard === undefined) return undefined;
     const { operation, token: written } = guard.row;
-    if (operation === id && written === token) return guard;
+    if (isOwn(guard, held)) return guard;
     if (operation > id || (operation === id && written > token)) throw held.takenOver();
     const row = { ...guard.row, operation: id, token };
     const write = writeGuard(store, range, { before: guard.version, row });
@@ -231,11 +231,16 @@ export async function ownGuard(
   return guard;
 }
 
-export function assertOwn(
+/** Whether this process has written a guard, since it has the operation. */
+export function isOwn(
   { row: { operation, token } }: Versioned<GuardRow>,
   held: HeldOperation<OperationRow>,
-): void {
-  if (operation !== held.row.id || token !== held.row.token) throw held.takenOver();
+): boolean {
+  return operation === held.row.id && token === held.row.token;
+}
+
+export function assertOwn(guard: Versioned<GuardRow>, held: HeldOperation<OperationRow>): void {
+  if (!isOwn(guard, held)) throw held.takenOver();
 }
 
 /** Changes the state of a guard that this process has written. */

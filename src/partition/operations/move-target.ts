@@ -1,8 +1,16 @@
 import type { Bytes } from '../../base/bytes.js';
+import { CommitUnknownError } from '../../kv/errors.js';
 import { progressKey } from '../keys.js';
 import { dataOf } from '../range-map.js';
-import type { GuardRow, MoveRow, RangeRow, Versioned } from '../rows.js';
-import { changeGuard, takeGuardInTime, writeGuard, type HeldOperation } from './held-operation.js';
+import type { GuardRow, MoveRow, OperationRow, RangeRow, Versioned } from '../rows.js';
+import {
+  changeGuard,
+  isOwn,
+  readGuard,
+  takeGuardInTime,
+  writeGuard,
+  type HeldOperation,
+} from './held-operation.js';
 import { TakenOverError, type OperationTools } from './tools.js';
 import { deleteInSteps, guardedStore, type GuardedStore } from './transfer.js';
 
@@ -40,23 +48,62 @@ function guardOfTarget({ tools, held, range }: HeldMove): Promise<Versioned<Guar
   return takeGuardInTime(tools, held, { store: held.row.target, range: range.id });
 }
 
+/** Writes the guard of a target that has none, unless another process has the operation by then. */
 async function writeFirstGuard({ tools, held, range }: HeldMove): Promise<void> {
   const { id: operation, token, target } = held.row;
   const store = tools.members.named(target);
   const row = { state: 'incoming', epoch: range.epoch, operation, token } as const;
-  const written = await writeGuard(store, range.id, { before: 'absent', row });
+  const write = async () => writeGuard(store, range.id, { before: 'absent', row });
+  const readBack = async () => {
+    const found = await readGuard(store, range.id);
+    return found !== undefined && isOwn(found, held) ? found : undefined;
+  };
+  const written = await settled(write, readBack);
   if (written === undefined) throw held.takenOver();
   try {
     // Stops a process that was replaced between its read and its write of the guard: the target may
     // serve by now, so it must not be emptied. Who replaces this process later takes the guard.
-    await held.advance(held.row);
+    await confirm(held);
   } catch (error) {
     // The operation may be over, and then nobody else would delete this guard.
     if (error instanceof TakenOverError) {
-      await removeGuard(held, guardedStore(tools, { store: target, id: range.id }, written));
+      const at = guardedStore(tools, { store: target, id: range.id }, written);
+      await settled(
+        () => removeGuard(held, at),
+        async () => {
+          if ((await readBack()) !== undefined) await removeGuard(held, at);
+        },
+      );
     }
     throw error;
   }
+}
+
+/** Does `work`; when its outcome is unknown, returns that of `otherwise`, which looks. */
+async function settled<Result>(
+  work: () => Promise<Result>,
+  otherwise: () => Promise<Result>,
+): Promise<Result> {
+  try {
+    return await work();
+  } catch (error) {
+    if (error instanceof CommitUnknownError) return otherwise();
+    throw error;
+  }
+}
+
+/** Throws `TakenOverError` when another process has the operation, or it is over. */
+async function confirm(held: HeldOperation<MoveRow>): Promise<void> {
+  await settled(
+    async () => void (await held.advance(held.row)),
+    async () => {
+      if (!(await held.reread(isMove))) throw held.takenOver();
+    },
+  );
+}
+
+export function isMove(row: OperationRow): row is MoveRow {
+  return row.kind === 'move';
 }
 
 /** Deletes what the target has of the range. `guarded`: the target, whose guard is `incoming`. */

@@ -11,7 +11,6 @@ import {
   type GuardState,
   type MoveRow,
   type MoveStep,
-  type OperationRow,
   type RangeRow,
   type Versioned,
 } from '../rows.js';
@@ -30,6 +29,7 @@ import {
   claimTarget,
   clearTarget,
   emptyTarget,
+  isMove,
   removeGuard,
   type HeldMove,
 } from './move-target.js';
@@ -482,8 +482,4 @@ export class Mover {
     const store = this.#tools.members.named(this.#held.row.source);
     return changeGuard(store, this.#range, this.#held, { before, state });
   }
-}
-
-function isMove(row: OperationRow): row is MoveRow {
-  return row.kind === 'move';
 }
