@@ -25,6 +25,7 @@ import { PartitionCounters } from '../partition/counters.js';
 import { RangeMeter } from '../partition/load/range-meter.js';
 import { Members } from '../partition/members.js';
 import { MembershipError, partOfOthers, StoreLocationError } from '../partition/membership.js';
+import { answeringCatalogue, answeringReads } from '../partition/reach.js';
 import { ServedPartitions, type ServedMember } from '../partition/served-partitions.js';
 import { OperationRunner } from '../partition/operations/operation-runner.js';
 import { openPartitionedStore, type PartitionedStore } from '../partition/store.js';
@@ -64,6 +65,7 @@ interface Parts {
 /** A key space over several stores, and what carries out operations on its ranges. */
 export class OpenPartitions extends ServedPartitions {
   readonly members: Members;
+  /** For what people ask: its calls do not wait for a home store that is silent. */
   readonly catalogue: Catalogue;
   readonly operationRunner: OperationRunner;
   readonly balancer: Balancer;
@@ -92,11 +94,11 @@ export class OpenPartitions extends ServedPartitions {
     this.#opened = opened;
     this.#locations = locations;
     this.#sharing = sharing;
-    this.catalogue = new Catalogue(members.home);
     const { clock, timers, randomness, logger, balancer: mode } = settings;
+    this.catalogue = answeringCatalogue(members, timers);
     const onFailed = (operation: number, error: unknown) =>
       logger.error('an operation on ranges could not go on', { operation, error });
-    const { catalogue } = this;
+    const catalogue = new Catalogue(members.home);
     this.isAlone = sharing === 'exclusive' && isUnshared(settings);
     const operationRunner = new OperationRunner({
       catalogue,
@@ -111,7 +113,7 @@ export class OpenPartitions extends ServedPartitions {
     this.counters = counters;
     this.operationRunner = operationRunner;
     const onTrouble = (error: unknown) => logger.error('balancing ranges failed', { error });
-    const names = new ContainerNames(this);
+    const names = new ContainerNames(answeringReads(this, timers));
     const onPlan: BalancerOptions['onPlan'] = async (plan) =>
       logger.info('a plan for ranges', {
         mode,

@@ -20,7 +20,7 @@ import {
   type VerifyChoice,
 } from '../http/control/partitions.js';
 import type { RangeSample } from '../kv/sample.js';
-import type { BeginResult } from '../partition/operations/operations.js';
+import type { BeginResult, Operations } from '../partition/operations/operations.js';
 import { dataOf } from '../partition/range-map.js';
 import { metricsText } from '../partition/metrics.js';
 import type { OperationRow, RangeRow } from '../partition/rows.js';
@@ -28,6 +28,7 @@ import { beginPlanned } from '../partition/balancer/balancer.js';
 import { RangeLoads } from '../partition/balancer/range-loads.js';
 import { meanCallMs, type MeasuredRange } from '../partition/load/range-meter.js';
 import { knownStores } from '../partition/membership.js';
+import { answeredSample, answeringHome, answeringReads } from '../partition/reach.js';
 import { splitPoint } from '../partition/split-point.js';
 import type { End } from '../partition/operations/operation-runner.js';
 import { newBackup, storedBackup, type Backup } from './partition-backups.js';
@@ -55,8 +56,9 @@ export class Partitions implements ServedPartitionControl {
 
   constructor(open: OpenPartitions) {
     this.#open = open;
-    this.#names = new ContainerNames(open);
-    this.#loads = new RangeLoads(open.home);
+    const { timers } = open.settings;
+    this.#names = new ContainerNames(answeringReads(open, timers));
+    this.#loads = new RangeLoads(answeringHome(open.members, timers));
     this.#stores = new StoreChanges(open);
     this.#process = open.settings.randomness.uuid();
   }
@@ -118,18 +120,18 @@ export class Partitions implements ServedPartitionControl {
   }
 
   async #splitAt(range: number, at: Bytes): Promise<Started> {
-    return this.#begun(await this.#open.operationRunner.operations.beginSplit(range, at), {
+    return this.#begun(await this.#operations.beginSplit(range, at), {
       range,
     });
   }
 
   async merge(left: number, right: number): Promise<Started> {
-    const begun = await this.#open.operationRunner.operations.beginMerge(left, right);
+    const begun = await this.#operations.beginMerge(left, right);
     return this.#begun(begun, { range: left });
   }
 
   async move(range: number, to: string, pauseMaxMs?: number): Promise<Started> {
-    const begun = await this.#open.operationRunner.operations.beginMove(range, to);
+    const begun = await this.#operations.beginMove(range, to);
     return this.#begun(begun, { range, store: to }, pauseMaxMs);
   }
 
@@ -153,7 +155,7 @@ export class Partitions implements ServedPartitionControl {
     const { operations, findings, idleReasons, away, measuredMs, neededMs, unsized } = advice;
     const begun: number[] = [];
     for (const each of dryRun ? [] : operations) {
-      const answer = await beginPlanned(this.#open.operationRunner.operations, each);
+      const answer = await beginPlanned(this.#operations, each);
       // Another process has begun an operation on the range meanwhile, so this one is not needed.
       if (!answer.ok) continue;
       this.#open.operationRunner.run(answer.operation);
@@ -208,12 +210,14 @@ export class Partitions implements ServedPartitionControl {
     const found = await this.#rangeRow(range);
     const backup = await newBackup(settings, directory).catch(refuse);
     const operation = await closing(backup, async () =>
-      this.#accepted(await operationRunner.operations.beginBackup(range), range),
+      this.#accepted(await this.#operations.beginBackup(range), range),
     );
     return this.#jobs.start('bytes', (progress) =>
       backup.use(async (store) => {
         tellTotal(progress, members.named(found.store).sample(dataOf(found), 0));
-        const operations = operationRunner.operationsReporting((bytes) => progress.add(bytes));
+        const operations = operationRunner.operationsWith({
+          onCopied: (bytes) => progress.add(bytes),
+        });
         await operations.backUp(operation, store);
         await backup.finish(found);
         return { directory };
@@ -237,12 +241,14 @@ export class Partitions implements ServedPartitionControl {
       return backup.leaveDeletedOut((service, account) => this.#names.namesOf(service, account));
     }).catch(refuse);
     const operation = await closing(backup, async () =>
-      this.#accepted(await operationRunner.operations.beginRestore(range), range),
+      this.#accepted(await this.#operations.beginRestore(range), range),
     );
     return this.#jobs.start('bytes', (progress) =>
       backup.use(async (store): Promise<RestoreResult> => {
         tellTotal(progress, store.sample(backup.restored, 0));
-        const operations = operationRunner.operationsReporting((bytes) => progress.add(bytes));
+        const operations = operationRunner.operationsWith({
+          onCopied: (bytes) => progress.add(bytes),
+        });
         await operations.restore(operation, await backup.source());
         return { directory, leftOut };
       }),
@@ -251,6 +257,12 @@ export class Partitions implements ServedPartitionControl {
 
   job(job: number): Promise<JobInfo | undefined> {
     return Promise.resolve(this.#jobs.find(job));
+  }
+
+  /** Begins operations: does not wait for a home store that is silent. */
+  get #operations(): Operations {
+    const { catalogue, operationRunner } = this.#open;
+    return operationRunner.operationsWith({ catalogue });
   }
 
   async #begun(
@@ -286,8 +298,9 @@ export class Partitions implements ServedPartitionControl {
 
   async #middleOf(range: number, progress: JobProgress): Promise<Bytes> {
     const onKeys = (keys: number) => progress.add(keys);
+    const { timers } = this.#open.settings;
     const found = await this.#whileItStays(range, async (row) => ({
-      at: await splitPoint(this.#open.members.named(row.store), row, { onKeys }),
+      at: await splitPoint(this.#open.members, row, { onKeys, timers }),
     }));
     if (found === undefined) {
       const { store } = await this.#rangeRow(range);
@@ -325,13 +338,16 @@ export class Partitions implements ServedPartitionControl {
 
   /** The sizes of the ranges by number, without those that are split or merged meanwhile. */
   async #measured(progress: JobProgress): Promise<ReadonlyMap<number, RangeSize>> {
-    const { catalogue, members } = this.#open;
+    const { catalogue, members, settings } = this.#open;
+    const { timers } = settings;
     const onKeys = (keys: number) => progress.add(keys);
     const sizes = new Map<number, RangeSize>();
     for (const { id } of (await catalogue.map()).ranges) {
-      const size = await this.#whileItStays(id, async (row) =>
-        members.named(row.store).sample(dataOf(row), 0, { onKeys }),
-      );
+      const size = await this.#whileItStays(id, async (row) => {
+        const { store } = row;
+        const part = { range: dataOf(row), cuts: 0, onKeys };
+        return answeredSample(members.named(store), part, { store, timers });
+      });
       if (size !== undefined) sizes.set(id, { keys: size.keys, bytes: size.bytes });
     }
     return sizes;

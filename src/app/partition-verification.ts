@@ -3,7 +3,7 @@ import type { Finding } from '../partition/findings.js';
 import { KeyRateLimiter } from '../partition/key-rate-limiter.js';
 import { repair } from '../partition/operations/repair.js';
 import type { RangeRow } from '../partition/rows.js';
-import { answeringCatalogue } from '../partition/reach.js';
+import { answeringReads } from '../partition/reach.js';
 import { Verification } from '../partition/verification.js';
 import { verify } from '../partition/verify.js';
 import type { OpenPartitions } from './open-partitions.js';
@@ -32,10 +32,9 @@ export async function verified(
   progress: JobProgress,
 ): Promise<VerifyResult> {
   const { open, names, owner } = tools;
-  const { members, settings, operationRunner, isAlone } = open;
+  const { catalogue, members, settings, operationRunner, isAlone } = open;
   const { range, repair: repairs = false, anew = false } = choice;
   const { clock, timers } = settings;
-  const catalogue = answeringCatalogue(members, timers);
   const keysPerSecond = choice.keysPerSecond ?? keysPerSecondStandard;
   const limiter = new KeyRateLimiter(keysPerSecond, { clock, timers });
   const noted =
@@ -64,11 +63,12 @@ export async function verified(
     }),
   });
   const namesOf = (service: string, account: string) => names.namesOf(service, account);
-  const unnamed = range === undefined ? await unnamedContainers(open, { namesOf, onKeys }) : [];
+  const store = answeringReads(open, timers);
+  const unnamed = range === undefined ? await unnamedContainers(store, { namesOf, onKeys }) : [];
   await noted?.end();
   const all = [...(before?.findings ?? []), ...found];
   const told = repairs
-    ? await repaired(all, ranges, { members, operations: operationRunner.operations, timers })
+    ? await repaired(all, ranges, { members, operationRunner, timers })
     : { findings: all.map((finding) => findingText(finding, ranges)), repaired: [] };
   return {
     findings: [

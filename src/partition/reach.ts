@@ -2,6 +2,8 @@ import { endsWithin, within } from '../base/async/deadline.js';
 import type { Timers } from '../base/async/timers.js';
 import { StoreClosedError, StoreUnavailableError } from '../kv/errors.js';
 import type { MemberStore } from '../kv/member-store.js';
+import type { RangeSample, SampleOptions } from '../kv/sample.js';
+import type { KeyRange, Store } from '../kv/store.js';
 import { Catalogue } from './catalogue.js';
 import { memberKey } from './keys.js';
 import type { Members } from './members.js';
@@ -13,7 +15,8 @@ const finishesWithinMs = 10_000;
 
 /** A store that is asked. */
 export interface Asked {
-  readonly store: string;
+  /** Its name. Absent: one of the stores of a key space, and nobody knows which. */
+  readonly store?: string;
   readonly timers: Timers;
   /** The call writes, or reads many keys. */
   readonly isLong?: boolean;
@@ -31,7 +34,8 @@ export function answered<Answer>(
   const limitMs = isLong ? finishesWithinMs : answersWithinMs;
   const late = () =>
     new StoreUnavailableError(
-      `The store '${store}' has been silent for ${limitMs / 1_000} seconds.`,
+      `${store === undefined ? 'A store' : `The store '${store}'`} has been silent for ` +
+        `${limitMs / 1_000} seconds.`,
     );
   return within(answer, { limitMs, timers, late, ...(progress && { progress }) });
 }
@@ -49,15 +53,53 @@ export function answeringStore(store: FilledStore, asked: Asked): FilledStore {
   };
 }
 
-/** The catalogue; its calls reject as `answered` says when the home store is silent. */
-export function answeringCatalogue({ home, homeName }: Members, timers: Timers): Catalogue {
+/** The calls of the home store that read and write the catalogue, and the loads beside it. */
+export type AnsweringHome = Pick<MemberStore, 'get' | 'range' | 'commit'>;
+
+/** The home store; its calls reject as `answered` says when it is silent. */
+export function answeringHome({ home, homeName }: Members, timers: Timers): AnsweringHome {
   const asked = { store: homeName, timers };
   const askedLong = { ...asked, isLong: true };
-  return new Catalogue({
+  return {
     get: (key) => answered(home.get(key), asked),
     range: (range, options) => answered(home.range(range, options), askedLong),
     commit: (batch) => answered(home.commit(batch), askedLong),
-  });
+  };
+}
+
+/** The catalogue; its calls reject as `answered` says when the home store is silent. */
+export function answeringCatalogue(members: Members, timers: Timers): Catalogue {
+  return new Catalogue(answeringHome(members, timers));
+}
+
+/** A composed store; its reads reject as `answered` says when one of its stores is silent. */
+export function answeringReads(store: Store, timers: Timers): Store {
+  const asked = { timers, isLong: true };
+  return {
+    get: (key) => answered(store.get(key), asked),
+    getMany: (keys) => answered(store.getMany(keys), asked),
+    range: (range, options) => answered(store.range(range, options), asked),
+    commit: (batch) => store.commit(batch),
+    close: () => store.close(),
+  };
+}
+
+/**
+ * Takes a sample of a store, which may read all keys of the range. Rejects as `answered` says when
+ * the store is silent.
+ */
+export function answeredSample(
+  store: Pick<MemberStore, 'sample'>,
+  { range, cuts, ...options }: SampleOptions & { readonly range: KeyRange; readonly cuts: number },
+  asked: Asked,
+): Promise<RangeSample> {
+  let calls = 0;
+  const onKeys = (keys: number): void => {
+    calls += 1;
+    options.onKeys?.(keys);
+  };
+  const sample = store.sample(range, cuts, { ...options, onKeys });
+  return answered(sample, { ...asked, isLong: true, progress: () => calls });
 }
 
 /**

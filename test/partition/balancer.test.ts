@@ -13,7 +13,7 @@ import { RangeMeter } from '../../src/partition/load/range-meter.js';
 import { removeMember } from '../../src/partition/membership.js';
 import { openPartitionedStore } from '../../src/partition/store.js';
 import { defaultBalancerPolicy } from '../../src/placement/balancer/policy.js';
-import { manualTimers } from '../support/manual-timers.js';
+import { hurried, manualTimers } from '../support/manual-timers.js';
 import { SimRandom } from '../support/sim-random.js';
 import { admitted, leaving, membersOf, operationsOver } from './composed-stores.js';
 import { costly } from '../support/run-length.js';
@@ -235,6 +235,35 @@ void describe('the balancer of a store', () => {
     await balancer.advice();
     assert.equal(troubles.length, 1, 'what cannot be sized is told, and does not end the plan');
     await store.close();
+  });
+
+  const hangs = { timeout: 60_000 };
+  void it('sizes other ranges when a store falls silent that is measured', hangs, async (t) => {
+    await hurried(t.signal, async (timers) => {
+      const { stores, catalogue, operations, balancerOf, troubles } = await world(
+        2,
+        policy,
+        timers,
+      );
+      const [first] = (await catalogue.map()).ranges;
+      const begun = await operations.beginSplit(first?.id ?? 0, prefixAt(16));
+      assert.ok(begun.ok);
+      await operations.carryOut(begun.operation);
+      const [silent, other] = (await catalogue.map()).ranges;
+      const moved = await operations.beginMove(other?.id ?? 0, 's1');
+      assert.ok(moved.ok);
+      await operations.carryOut(moved.operation);
+      const home = stores[0]?.store;
+      assert.ok(home !== undefined);
+      t.mock.method(home, 'sample', () => new Promise(() => undefined));
+      const balancer = balancerOf('advise');
+      let advice = await balancer.advice();
+      while (troubles.length === 0) advice = await balancer.advice();
+      assert.match(String(troubles), /'s0' has been silent for 10 seconds/);
+      advice = await balancer.advice();
+      assert.equal(advice.sizeOf(silent?.id ?? 0), undefined);
+      assert.notEqual(advice.sizeOf(other?.id ?? 0), undefined);
+    });
   });
 
   void it('gives no range to a store that another process has removed', async () => {

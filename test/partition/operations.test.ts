@@ -20,6 +20,7 @@ import {
   MoveMismatchError,
   MoveTooSlowError,
   ServedTwiceError,
+  type OperationTools,
 } from '../../src/partition/operations/tools.js';
 import {
   decodeGuardRow,
@@ -551,7 +552,11 @@ void describe('a repair', () => {
       found.map(({ kind }) => kind),
       ['stray guard', 'stray data'],
     );
-    const ends = await repair({ members, operations, timers: systemTimers }, found);
+    const operationRunner = {
+      operationsWith: (own: Partial<OperationTools>) => operationsOver(members, clock, own),
+    };
+    const tools = { members, operationRunner, timers: systemTimers };
+    const ends = await repair(tools, found);
     assert.deepEqual(
       ends.map(({ kind }) => kind),
       ['repaired', 'repaired'],
@@ -564,7 +569,7 @@ void describe('a repair', () => {
     const twice = { key: guardKey(id), value: guard?.value ?? Buffer.alloc(0) };
     await target.commit({ checks: [], puts: [twice], deletes: [] });
     const refused = await repair(
-      { members, operations, timers: systemTimers },
+      tools,
       await verify({ catalogue, members, clock, timers: systemTimers }),
     );
     assert.deepEqual(

@@ -228,9 +228,9 @@ export class Balancer {
   }
 
   #measure(range: RangeRow, nowMs: number): Measurement {
-    const { members, onTrouble } = this.#options;
+    const { members, timers, onTrouble } = this.#options;
     const ended = this.#sizes
-      .take(range, members.named(range.store), nowMs)
+      .take(range, { members, timers, nowMs })
       .catch((error: unknown) => {
         if (!(error instanceof StoreClosedError)) onTrouble?.(error);
       })

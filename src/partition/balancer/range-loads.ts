@@ -1,16 +1,19 @@
 import type { Bytes } from '../../base/bytes.js';
-import type { MemberStore } from '../../kv/member-store.js';
 import { pagesOf } from '../../kv/pages.js';
 import { decodeTuple } from '../../kv/tuple.js';
 import { loadRows } from '../keys.js';
 import { decodeLoadRow } from '../load/load-rows.js';
 import type { MeasuredRange } from '../load/range-meter.js';
+import type { AnsweringHome } from '../reach.js';
 
 const pageOptions = { limit: 256, bytesMax: 8 << 20 } as const;
 /** The time, in milliseconds, after which rows that no process has renewed do not count. */
 const countsForMs = 20_000;
 /** The time, in milliseconds, after which rows that no process has renewed are removed. */
 const removedAfterMs = 120_000;
+
+/** What the loads ask of the home store. */
+type LoadStore = Pick<AnsweringHome, 'range' | 'commit'>;
 
 interface Publisher {
   version: number;
@@ -22,10 +25,10 @@ interface Publisher {
  * The sums of the loads that all processes publish. Clocks of different machines are not compared.
  */
 export class RangeLoads {
-  readonly #home: MemberStore;
+  readonly #home: LoadStore;
   readonly #publishers = new Map<string, Publisher>();
 
-  constructor(home: MemberStore) {
+  constructor(home: LoadStore) {
     this.#home = home;
   }
 

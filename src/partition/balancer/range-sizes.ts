@@ -1,7 +1,9 @@
+import type { Timers } from '../../base/async/timers.js';
 import { compareBytes, type Bytes } from '../../base/bytes.js';
-import type { MemberStore } from '../../kv/member-store.js';
 import { partitionPrefixLength } from '../../kv/partition-prefix.js';
+import type { Members } from '../members.js';
 import { dataOf, type RangeMap } from '../range-map.js';
+import { answeredSample } from '../reach.js';
 import type { RangeRow } from '../rows.js';
 
 export interface RangeSize {
@@ -23,6 +25,12 @@ const writesMin = 10_000;
 interface MeasuredSize extends RangeSize {
   readonly takenMs: number;
   writes: number;
+}
+
+interface Measuring {
+  readonly members: Members;
+  readonly timers: Timers;
+  readonly nowMs: number;
 }
 
 /** After a failure a range is not measured again before this time, in milliseconds. */
@@ -55,10 +63,15 @@ export class RangeSizes {
     return map.ranges.filter(({ id, operation }) => operation === 0 && this.#isDue(id, nowMs));
   }
 
-  /** Measures a range, which reads all of it. After a failure the range is not due for a while. */
-  async take(range: RangeRow, store: MemberStore, nowMs: number): Promise<void> {
+  /**
+   * Measures a range, which reads all of it. After a failure the range is not due for a while.
+   * Rejects with `StoreUnavailableError` when its store is silent.
+   */
+  async take(range: RangeRow, { members, timers, nowMs }: Measuring): Promise<void> {
     this.#failedMs.set(range.id, nowMs);
-    const sample = await store.sample(dataOf(range), cuts);
+    const part = { range: dataOf(range), cuts };
+    const { store } = range;
+    const sample = await answeredSample(members.named(store), part, { store, timers });
     this.#failedMs.delete(range.id);
     const prefixes = sample.cuts.map((key) => key.subarray(0, partitionPrefixLength(key)));
     const inside = prefixes.filter((prefix) => compareBytes(prefix, range.start) > 0);

@@ -1,6 +1,6 @@
 import { dirtyRows } from '../keys.js';
 import { dirtyRowsMax } from '../limits.js';
-import { answered } from '../reach.js';
+import { answeredSample } from '../reach.js';
 import type { OperationRow } from '../rows.js';
 import type { HeldOperation } from './held-operation.js';
 import type { OperationTools } from './tools.js';
@@ -29,13 +29,9 @@ export async function isTooFarBehind(
   { name, store, guard }: GuardedStore,
   range: number,
 ): Promise<boolean> {
-  let calls = 0;
-  const onKeys = (): void => {
-    calls += 1;
-  };
-  const sample = store.sample(dirtyRows(range), 0, { guard, onKeys });
-  const asked = { store: name, timers: tools.timers, isLong: true, progress: () => calls };
-  return (await answered(sample, asked)).keys > dirtyRowsMaxOf(tools);
+  const part = { range: dirtyRows(range), cuts: 0, guard };
+  const { keys } = await answeredSample(store, part, { store: name, timers: tools.timers });
+  return keys > dirtyRowsMaxOf(tools);
 }
 
 /**

@@ -12,7 +12,7 @@ import { Operations, type RangeOperations, type Refusal } from './operations.js'
 import { outcomeOf } from './outcome.js';
 import { remember } from './remember.js';
 import { OperationBackOff } from './operation-back-off.js';
-import { GivenUpError, TakenOverError } from './tools.js';
+import { GivenUpError, TakenOverError, type OperationTools } from './tools.js';
 import { dataOf } from '../range-map.js';
 import { awayStores } from '../reach.js';
 import type { MoveRow, MoveStep, OperationRow, RangeRow } from '../rows.js';
@@ -125,12 +125,14 @@ export class OperationRunner {
 
   /** Begins operations; `run` carries them out. */
   get operations(): Operations {
-    return new Operations(this.#toolsFor(pauseMillisStandard));
+    return this.operationsWith({});
   }
 
-  /** Operations for callers that carry them out. `onCopied` gets the bytes that were copied. */
-  operationsReporting(onCopied: (bytes: number) => void): Operations {
-    return new Operations({ ...this.#toolsFor(pauseMillisStandard), onCopied });
+  /** Operations for callers that follow their progress, or have a catalogue of their own. */
+  operationsWith(
+    own: Partial<Pick<OperationTools, 'catalogue' | 'onCopied' | 'onDeleted'>>,
+  ): Operations {
+    return new Operations({ ...this.#toolsFor(pauseMillisStandard), ...own });
   }
 
   /** Begins operations. Its `carryOut` resolves when the operation has ended. */
@@ -204,8 +206,7 @@ export class OperationRunner {
 
   /** As `Operations.cancel`. `onDeleted` is called with the number of keys that were deleted. */
   async cancel(operation: number, onDeleted?: (keys: number) => void): Promise<boolean> {
-    const tools = this.#toolsFor(pauseMillisStandard);
-    const operations = new Operations({ ...tools, ...(onDeleted !== undefined && { onDeleted }) });
+    const operations = this.operationsWith(onDeleted === undefined ? {} : { onDeleted });
     const isCancelled = await operations.cancel(operation);
     if (isCancelled) this.#note(operation, { state: 'cancelled' });
     return isCancelled;

@@ -61,7 +61,7 @@ export type RangeOperations = Pick<
   'beginSplit' | 'beginMerge' | 'beginMove' | 'carryOut'
 >;
 
-/** The number of ids that an operation reserves: its own, and those of new ranges. */
+/** The number of ids that an operation reserves: its own, and those of two new ranges. */
 const idsEach = 3;
 
 /** Makes the row of a new operation from the ids that it may use. */
@@ -168,12 +168,13 @@ export class Operations {
 
   /** Begins a restore into an empty range, which `restore` carries out. */
   async beginRestore(range: number): Promise<BeginResult> {
-    const { catalogue, members } = this.#tools;
+    const { catalogue, members, timers } = this.#tools;
     const found = await catalogue.range(range);
     if (found === undefined) return refused('no such range');
     if (members.isBound(found.row)) return refused('stays in the home store');
-    const store = members.named(found.row.store);
-    const { entries } = await store.range(dataOf(found.row), { limit: 1, bytesMax: 1 });
+    const { store } = found.row;
+    const first = members.named(store).range(dataOf(found.row), { limit: 1, bytesMax: 1 });
+    const { entries } = await answered(first, { store, timers });
     if (entries.length > 0) return refused('the range has entries');
     return this.#begin([found], ([id], leaseUntil): RestoreRow => {
       return { kind: 'restore', id, token: 1, leaseUntil, range };

@@ -1,15 +1,16 @@
 import type { Timers } from '../../base/async/timers.js';
 import { guardKey, progressKey } from '../keys.js';
-import { answered } from '../reach.js';
+import { answered, answeringCatalogue } from '../reach.js';
 import { readGuard } from './held-operation.js';
-import type { Refusal, Operations } from './operations.js';
+import type { OperationRunner } from './operation-runner.js';
+import type { Refusal } from './operations.js';
 import { ServedTwiceError } from './tools.js';
 import type { Members } from '../members.js';
 import type { Finding } from '../findings.js';
 
 export interface RepairTools {
   readonly members: Members;
-  readonly operations: Operations;
+  readonly operationRunner: Pick<OperationRunner, 'operationsWith'>;
   readonly timers: Timers;
 }
 
@@ -29,7 +30,8 @@ export type UnrepairedReason = Refusal | 'no repair' | 'served twice';
 /**
  * Repairs findings of `verify` that are safe to delete: data of a range in a store that does not
  * have the range, while another store serves it, and guards that do not serve. Changes nothing
- * else.
+ * else. Rejects with `StoreUnavailableError` when a store is silent; an operation that has begun is
+ * then carried on like every other that was left.
  */
 export async function repair(
   tools: RepairTools,
@@ -61,19 +63,26 @@ async function discard(
 ): Promise<UnrepairedReason | undefined> {
   const { range, store } = finding;
   if (finding.kind === 'stray guard' && finding.serves) return 'served twice';
-  const begun = await tools.operations.beginDiscard(range, store);
-  if (begun.ok) return carriedOut(tools.operations, begun.operation);
+  const { members, timers, operationRunner } = tools;
+  let deleted = 0;
+  const operations = operationRunner.operationsWith({
+    catalogue: answeringCatalogue(members, timers),
+    onDeleted: (keys) => (deleted += keys),
+  });
+  const begun = await operations.beginDiscard(range, store);
+  if (begun.ok) {
+    const asked = { store, timers, isLong: true, progress: () => deleted };
+    return whyLeft(answered(operations.carryOut(begun.operation), asked));
+  }
   if (begun.refusal !== 'no such range') return begun.refusal;
   await removeGuard(tools, store, range);
   return undefined;
 }
 
-async function carriedOut(
-  operations: Operations,
-  operation: number,
-): Promise<UnrepairedReason | undefined> {
+/** Why an operation that deletes has deleted nothing; undefined when it has. */
+async function whyLeft(ended: Promise<unknown>): Promise<UnrepairedReason | undefined> {
   try {
-    await operations.carryOut(operation);
+    await ended;
     return undefined;
   } catch (error) {
     if (error instanceof ServedTwiceError) return 'served twice';
