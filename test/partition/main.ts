@@ -19,14 +19,15 @@ const { seeds, seed, without } = planOrExit(usage, ['seeds', 'seed', 'without'],
   without: leftOut(given.without, protections),
 }));
 const progressSeeds = 100;
-const sums = { calls: 0, movers: 0, ended: 0, switched: 0, lost: 0 };
+const sums = { calls: 0, messages: 0, movers: 0, ended: 0, switched: 0, lost: 0 };
 const told = () =>
-  `${sums.calls} calls, ${sums.movers} movers, ${sums.ended} operations ended, ` +
+  `${sums.calls} calls, ${sums.messages} messages got, ${sums.movers} movers, ${sums.ended} operations ended, ` +
   `${sums.switched} moves switched, ${sums.lost} stores lost`;
 for (let count = 0; count < seeds; count += 1) {
   try {
     const run = await simulate({ seed: seed + count, ...(without && { without }) });
     sums.calls += run.calls;
+    sums.messages += run.messages;
     sums.movers += run.movers;
     sums.ended += run.ended;
     sums.switched += run.switched;

@@ -15,8 +15,8 @@ import type { Scheduler, SimProcess } from './scheduler.js';
 export const protections = ['barrier', 'dirty-log', 'floor', 'read-guard', 'token'] as const;
 export type Without = (typeof protections)[number];
 
-/** How often the answer of a commit of a front end is lost, and a call fails. */
-const lostAnswer = 0.01;
+/** How often the answer of a write is lost, and a call fails. */
+const lostAnswer = { 'front end': 0.01, mover: 0.001 };
 const failedCall = 0.003;
 /** How often a commit is applied late, and how much later. */
 const lateCommit = 0.1;
@@ -91,26 +91,21 @@ export class SimStore implements MemberStore {
   }
 
   async commit({ guard, ...batch }: GuardedBatch): Promise<CommitResult> {
-    const { random } = this.#options.scheduler;
-    const lost = this.#options.role === 'front end' && random.chance(lostAnswer);
-    await this.#arrive();
-    if (lost && random.chance(0.5)) throw await this.#answer(new LostAnswerError(undefined));
-    await this.#admit(guard);
-    const apply = () => this.#memory.commit(this.#logged(batch));
-    const result = await this.#apply(guard, apply);
-    await this.#turn();
-    if (lost) throw new LostAnswerError(result);
-    return result;
+    return this.#writing(async () => {
+      await this.#admit(guard);
+      const apply = () => this.#memory.commit(this.#logged(batch));
+      return this.#apply(guard, apply);
+    });
   }
 
   async fence(batch: CommitBatch): Promise<CommitResult> {
-    await this.#arrive();
-    const { shared, without, onFence } = this.#options;
-    if (without !== 'barrier') while (shared.admitted > 0) await this.#turn();
-    const result = (await this.#withoutToken(batch)) ?? (await this.#memory.fence(batch));
-    await onFence();
-    await this.#turn();
-    return result;
+    return this.#writing(async () => {
+      const { shared, without, onFence } = this.#options;
+      if (without !== 'barrier') while (shared.admitted > 0) await this.#turn();
+      const result = (await this.#withoutToken(batch)) ?? (await this.#memory.fence(batch));
+      await onFence();
+      return result;
+    });
   }
 
   async ingest({ guard, ...ingestion }: Ingestion): Promise<void> {
@@ -146,6 +141,20 @@ export class SimStore implements MemberStore {
     );
     await this.#turn();
     return settled();
+  }
+
+  /** Sends a write, whose answer may be lost, whether it was applied or not. */
+  async #writing(write: () => Promise<CommitResult>): Promise<CommitResult> {
+    const { role, scheduler, isFaulty } = this.#options;
+    const { random } = scheduler;
+    // Processes that end what is left after a run have no such trouble.
+    const lost = random.chance(lostAnswer[role]) && (role === 'front end' || isFaulty());
+    await this.#arrive();
+    if (lost && random.chance(0.5)) throw await this.#answer(new LostAnswerError(undefined));
+    const result = await write();
+    await this.#turn();
+    if (lost) throw new LostAnswerError(result);
+    return result;
   }
 
   async #arrive(): Promise<void> {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import type { Randomness } from '../../src/base/randomness.js';
 import { openMemoryStore } from '../../src/engines/memory/store.js';
-import { StoreUnavailableError } from '../../src/kv/errors.js';
+import { CommitUnknownError, StoreUnavailableError } from '../../src/kv/errors.js';
 import { decodeTuple, prefixRange } from '../../src/kv/tuple.js';
 import { storeKey } from '../../src/kv/partition-prefix.js';
 import { Catalogue } from '../../src/partition/catalogue.js';
@@ -13,10 +13,13 @@ import { TakenOverError, TargetNotEmptiedError } from '../../src/partition/opera
 import { decodeGuardRow } from '../../src/partition/rows.js';
 import { verify } from '../../src/partition/verify.js';
 import { openPartitionedStore, type PartitionedStore } from '../../src/partition/store.js';
+import type { QueueService } from '../../src/services/queues/queue-service.js';
+import { raceAccount, raceQueue } from '../sim/queue-races.js';
 import { SimRandom } from '../support/sim-random.js';
 import { Client } from './client.js';
 import { admitted } from './composed-stores.js';
 import { Histories, prefixes } from './histories.js';
+import { QueueClients, queuePrefix, queueServiceOf } from './queue-clients.js';
 import { Scheduler, type SimProcess } from './scheduler.js';
 import { holds, Violation } from './violation.js';
 import { SimStore, type SharedStore, type Without } from './sim-store.js';
@@ -25,6 +28,9 @@ const storeNames = ['s0', 's1', 's2'] as const;
 const frontEndsMax = 3;
 const clientsEach = 2;
 const callsEach = 25;
+/** Clients of the queue at each front end that writes. */
+const queueClientsEach = 2;
+const queueOperationsEach = 8;
 /**
  * Movers are much quicker than front ends, so that a move ends beside a few calls, and there are
  * calls left that know where the range was.
@@ -38,7 +44,7 @@ const zombieSlowness = 0.97;
  */
 const beginChance = 0.05;
 const takeOverChance = 0.003;
-const lateChance = 0.004;
+const lateChance = 0.003;
 const wakeChance = 0.003;
 const deathChance = 0.0005;
 /** How many of those who take an operation over cancel it. */
@@ -55,6 +61,8 @@ const lossStepsMax = 2_000;
 const lossTriedEach = 150;
 /** A run that has not ended after so many steps hangs. */
 const stepsMax = 60_000;
+/** Where ranges are split. */
+const bounds = [queuePrefix, ...prefixes];
 const wholePage = { limit: 100_000, bytesMax: 1 << 30 } as const;
 
 export interface SimulationOptions {
@@ -65,6 +73,8 @@ export interface SimulationOptions {
 /** What happened in a run. */
 export interface Simulated {
   readonly calls: number;
+  /** Messages that were got from a queue. */
+  readonly messages: number;
   readonly movers: number;
   readonly ended: number;
   /** How often a mover came behind the switch of a move while clients called. */
@@ -105,6 +115,21 @@ function lossIn(seed: number, [, ...others]: readonly SharedStore[]): Loss | und
   return { shared: random.pick(others), awayAt, backAt: awayAt + random.int(lossStepsMax) };
 }
 
+function randomnessOf(random: SimRandom): Randomness {
+  return { bytes: (count) => random.bytes(count), uuid: () => random.uuid() };
+}
+
+/** Creates the queue that clients share, before anything can go wrong. */
+async function makeQueue(
+  members: Members,
+  { clock, timers }: Scheduler,
+  random: SimRandom,
+): Promise<void> {
+  const randomness = randomnessOf(random);
+  const store = await openPartitionedStore({ members, clock, timers, randomness });
+  await queueServiceOf(store, { clock, randomness }).createQueue(raceAccount, raceQueue, []);
+}
+
 class World {
   readonly #random: SimRandom;
   readonly #scheduler: Scheduler;
@@ -113,6 +138,7 @@ class World {
   /** The catalogue as it is, for checks and choices: no process sees it this way. */
   readonly #catalogue: Catalogue;
   readonly #histories = new Histories();
+  readonly #queue: QueueClients;
   readonly #movers: Mover[] = [];
   readonly #loss: Loss | undefined;
   #isFaulty = true;
@@ -133,6 +159,8 @@ class World {
     assert.ok(home !== undefined);
     this.#catalogue = new Catalogue(home.memory);
     this.#loss = lossIn(seed, shared);
+    const skewMicros = skewMicrosMax + 1_000_000;
+    this.#queue = new QueueClients({ clock: scheduler.clock, skewMicros });
   }
 
   static async make(options: SimulationOptions): Promise<World> {
@@ -148,7 +176,8 @@ class World {
       shared.push({ name, memory: await openMemoryStore({ clock }), admitted: 0, isAway: false });
     }
     const stores = shared.map(({ name, memory }) => [name, memory] as const);
-    await admitted(new Members(storeNames[0], new Map(stores)));
+    const members = await admitted(new Members(storeNames[0], new Map(stores)));
+    await makeQueue(members, scheduler, random);
     return new World(options, scheduler, shared);
   }
 
@@ -162,6 +191,12 @@ class World {
         // One front end only reads: nothing but its reads tells it that it knows an old map.
         clients.push(client.run(callsEach, count === 0 ? 0 : 10));
       }
+      if (count === 0) continue;
+      const service = this.#queueService(store);
+      for (let own = 0; own < queueClientsEach; own += 1) {
+        const random = new SimRandom(this.#random.int(2 ** 31));
+        clients.push(this.#queue.run(service, random, queueOperationsEach));
+      }
     }
     await this.#settled(Promise.all(clients), () => this.#disturb());
     this.#isFaulty = false;
@@ -174,15 +209,18 @@ class World {
     const reader = await this.#opened('the last front end');
     const client = new Client(reader, this.#histories, this.#random, 'last.');
     await this.#settled(client.readAll());
+    await this.#settled(this.#queue.drain(this.#queueService(reader)));
   }
 
   async checked(): Promise<Simulated> {
     await holds(() => this.#histories.check());
+    await holds(() => this.#queue.check());
     await holds(() => this.#checkStores());
     const lost = (await this.#catalogue.lostStores()).length;
     const { calls } = this.#histories;
+    const messages = this.#queue.deliveries;
     const movers = this.#movers.length;
-    return { calls, movers, ended: this.#ended, switched: this.#switched, lost };
+    return { calls, messages, movers, ended: this.#ended, switched: this.#switched, lost };
   }
 
   /** What happens to ranges and their movers beside the calls. */
@@ -224,7 +262,7 @@ class World {
     const free = ranges.filter(({ operation }) => mayBeRefused || operation === 0);
     if (free.length === 0) return;
     const range = random.pick(free);
-    const at = random.pick(prefixes);
+    const at = random.pick(bounds);
     const next = ranges[ranges.indexOf(range) + 1] ?? range;
     const target = random.pick(storeNames.filter((name) => mayBeRefused || name !== range.store));
     this.#move(async (operations) => {
@@ -262,7 +300,7 @@ class World {
       clock: this.#scheduler.clock,
       timers: this.#scheduler.timers,
       pauseMillisMax: 60,
-      pageEntriesMax: 3,
+      pageEntriesMax: 6,
       onStep: (step) => {
         if (this.#isFaulty && step === 'activate') this.#switched += 1;
       },
@@ -270,9 +308,14 @@ class World {
     work(operations, catalogue)
       .then(() => (this.#ended += 1))
       .catch((error: unknown) => {
-        const expected = [TakenOverError, StoreUnavailableError, TargetNotEmptiedError];
+        const expected = [
+          TakenOverError,
+          StoreUnavailableError,
+          CommitUnknownError,
+          TargetNotEmptiedError,
+        ];
         if (expected.some((kind) => error instanceof kind)) return;
-        // An operation ends, is taken over, or meets a store that is away.
+        // An operation ends, is taken over, loses an answer, or meets a store that is away.
         const text = error instanceof Error ? error.message : String(error);
         this.#problem ??= new Violation(`a mover ends with: ${text}`, { cause: error });
       })
@@ -328,11 +371,7 @@ class World {
 
   async #opened(name: string): Promise<PartitionedStore> {
     const process = this.#process(name, frontEndSlowness);
-    const random = new SimRandom(this.#random.int(2 ** 31));
-    const randomness: Randomness = {
-      bytes: (count) => random.bytes(count),
-      uuid: () => random.uuid(),
-    };
+    const randomness = randomnessOf(new SimRandom(this.#random.int(2 ** 31)));
     for (;;) {
       const opening = openPartitionedStore({
         members: this.#members(process, 'front end'),
@@ -346,6 +385,11 @@ class World {
         if (!(error instanceof StoreUnavailableError)) throw error;
       }
     }
+  }
+
+  #queueService(store: PartitionedStore): QueueService {
+    const randomness = randomnessOf(new SimRandom(this.#random.int(2 ** 31)));
+    return queueServiceOf(store, { clock: this.#scheduler.clock, randomness });
   }
 
   #members(process: SimProcess, role: 'front end' | 'mover'): Members {

@@ -6,21 +6,30 @@ import { RaceLog, type Presented, type Span } from './queue-race-log.js';
 
 export const raceAccount = 'acct';
 export const raceQueue = 'contended';
-const visibilitySecondsMax = 20;
 const receiptsMax = 40;
 
-export interface Race {
+/** What one worker of several does, and with what. */
+export interface Racing {
   /** Services over one store; each operation uses a random one. */
   readonly services: readonly (QueueOperations & QueueHousekeeping)[];
   readonly clock: ManualClock;
   readonly random: SimRandom;
-  readonly workers: number;
-  readonly operationsPerWorker: number;
   /** The maximum deviation of a service's clock. */
   readonly skewMicros: number;
+  /** How often each operation is drawn. Default: `standardWeights`. */
+  readonly weights?: typeof standardWeights;
+  /** The longest time for which a message that was got is hidden. Default: 20. */
+  readonly visibilitySecondsMax?: number;
+  /** How many of the messages expire. Default: 0.2. */
+  readonly expiringShare?: number;
 }
 
-const weights = {
+export interface Race extends Racing {
+  readonly workers: number;
+  readonly operationsPerWorker: number;
+}
+
+export const standardWeights = {
   put: 30,
   get: 40,
   delete: 25,
@@ -38,28 +47,30 @@ const weights = {
 export async function race(settings: Race): Promise<RaceLog> {
   const log = new RaceLog();
   const receipts: Presented[] = [];
-  const runners = Array.from({ length: settings.workers }, async () => {
-    const runner = new Runner(settings, log, receipts);
-    for (let left = settings.operationsPerWorker; left > 0; left -= 1) await runner.step();
+  const workers = Array.from({ length: settings.workers }, async () => {
+    const worker = new RaceWorker(settings, log, receipts);
+    for (let left = settings.operationsPerWorker; left > 0; left -= 1) await worker.step();
   });
-  await Promise.all(runners);
+  await Promise.all(workers);
   return log;
 }
 
-class Runner {
-  readonly #race: Race;
+/** Uses one queue, one operation after the other, and notes what it is told. */
+export class RaceWorker {
+  readonly #race: Racing;
   readonly #log: RaceLog;
   /** Known receipts, the latest first; all workers share them. */
   readonly #receipts: Presented[];
 
-  constructor(settings: Race, log: RaceLog, receipts: Presented[]) {
+  constructor(settings: Racing, log: RaceLog, receipts: Presented[]) {
     this.#race = settings;
     this.#log = log;
     this.#receipts = receipts;
   }
 
+  /** Throws what the service throws, unless it refuses a receipt. */
   async step(): Promise<void> {
-    const { random, clock, services } = this.#race;
+    const { random, clock, services, weights = standardWeights } = this.#race;
     const service = random.pick(services);
     switch (random.weighted(weights)) {
       case 'put':
@@ -85,11 +96,11 @@ class Runner {
   }
 
   async #put(service: QueueOperations): Promise<void> {
-    const { random } = this.#race;
+    const { random, expiringShare = 0.2 } = this.#race;
     const message = {
       text: `t${random.int(1000)}`,
       visibilitySeconds: random.chance(0.7) ? 0 : random.int(5),
-      timeToLiveSeconds: random.chance(0.8) ? Infinity : random.between(5, 30),
+      timeToLiveSeconds: random.chance(1 - expiringShare) ? Infinity : random.between(5, 30),
     };
     const { id, popReceipt, expiresMicros, nextVisibleMicros } = await service.putMessage(
       raceAccount,
@@ -101,7 +112,7 @@ class Runner {
   }
 
   async #get(service: QueueOperations): Promise<void> {
-    const { random } = this.#race;
+    const { random, visibilitySecondsMax = 20 } = this.#race;
     const options = {
       count: random.pick([1, 1, 2, 5, 32]),
       visibilitySeconds: random.between(1, visibilitySecondsMax),
