@@ -100,7 +100,10 @@ describe('a shard that is being restored', () => {
     // Opened anew: a map keeps the table that a shard had before.
     const opened = () => manager().open('orders', orderSchema);
     const away = moveShard('south', 'west');
+    await manager().backups.restore(store, names[0]);
+    await attach(world);
     const { id } = await (await opened()).operations.begin(away, { title: 'away' });
+    await manager().detach('south');
     shards.restore('south', 'orders', new MemoryRows());
     await restoredInPart(world, names[0]);
     const { operations } = await opened();

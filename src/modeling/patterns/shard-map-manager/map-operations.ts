@@ -10,6 +10,7 @@ import { allRows } from '../../table/all-rows.js';
 import type { TableGateway } from '../../table/gateway.js';
 import { ownTypeProperty } from '../shard-map/fence.js';
 import { requireBound } from '../shard-map/shard-binding.js';
+import { sameRouting } from '../shard-map/map-row.js';
 import type { MapState } from '../shard-map/map-state.js';
 import type { ShardReport, WalkOptions } from '../shard-map/partition-walk.js';
 import type { RoutingChange } from '../shard-map/routing-changes.js';
@@ -76,9 +77,10 @@ export class MapOperations<T extends ShardKeyType = ShardKeyType> {
 
   /**
    * Plans a change, checks its shards, and begins it; moves nothing yet. Throws `StaleMapError`
-   * while another change is under way, `DefinitionError` for a text that is not that of a key, and
-   * `ManagerError` for shards that are not online or not empty, and where partitions would leave a
-   * shard whose restore has not ended. Range reads of the shards and of the control table, point
+   * while another change is under way, `DefinitionError` for a text that is not that of a key,
+   * `UnknownShardError` for a shard that this program has no location of, and `ManagerError` for a
+   * change after which the map is as before, for shards that are not online or not empty, and where
+   * partitions would leave a shard whose restore has not ended. Range reads of the shards and of the control table, point
    * reads of the map, a write, and the requests of `ShardMap.start`.
    */
   begin(
@@ -98,8 +100,11 @@ export class MapOperations<T extends ShardKeyType = ShardKeyType> {
     const plan = await map.plan(change);
     const state = await map.state();
     await this.#endLast(state);
+    this.#refuseUnchanged(change, state.routing, plan.target);
     await this.#requireOnline(plan.target);
-    await refuseAnyRestoring(rows, losingShards(state.routing, plan.target));
+    const left = losingShards(state.routing, plan.target);
+    await refuseAnyRestoring(rows, left);
+    await this.#requireAllBound(left);
     if (target === 'empty') await this.#requireEmpty(state.routing, plan.target);
     const id = randomness.uuid();
     const now = this.#now();
@@ -327,6 +332,24 @@ export class MapOperations<T extends ShardKeyType = ShardKeyType> {
     );
   }
 
+  /** Throws `ManagerError` for a change that would move nothing, whatever the shards have. */
+  #refuseUnchanged(
+    change: ShardRouting | RoutingChange,
+    routing: ShardRouting,
+    target: ShardRouting,
+  ): void {
+    if (!sameRouting(routing, target)) return;
+    const { name } = this.#options;
+    const used = shardsOf(routing);
+    const leaves = typeof change === 'function' ? change.leaves : undefined;
+    throw new ManagerError(
+      leaves !== undefined && !used.includes(leaves)
+        ? `the map '${name}' does not lead to the shard '${leaves}': nothing is there to be moved; ` +
+            `its shards are ${used.map((shard) => `'${shard}'`).join(', ')}`
+        : `the map '${name}' has that routing already: nothing is to be moved`,
+    );
+  }
+
   /** The map tells how its last operation went only until the next one begins. */
   async #endLast(state: MapState): Promise<void> {
     const last = state.phase === 'settled' ? state.last : undefined;
@@ -346,10 +369,16 @@ export class MapOperations<T extends ShardKeyType = ShardKeyType> {
    */
   async #requireWhole(state: MapState): Promise<void> {
     if (state.phase === 'settled') return;
-    const { name, rows, tableOf } = this.#options;
+    const { rows } = this.#options;
     const { routing, target } = state;
     const shards = [...losingShards(routing, target), ...losingShards(target, routing)];
     await refuseAnyRestoring(rows, shards);
+    await this.#requireAllBound(shards);
+  }
+
+  /** Throws `ModelError` for a shard whose account was emptied. A point read of each. */
+  async #requireAllBound(shards: readonly string[]): Promise<void> {
+    const { name, tableOf } = this.#options;
     for (const shard of new Set(shards)) {
       await requireBound(tableOf(shard), { shard, title: `the map '${name}'` });
     }

@@ -160,7 +160,11 @@ export class ReferenceTable<D extends AnyDefinition> {
   /** The copy of a shard, for reads. A partition of more than 99 changes is seen in part. */
   async on(shard: string): Promise<Entities<D>> {
     const table = (await this.#options.shards()).get(shard);
-    if (table === undefined) throw new ManagerError(`the shard '${shard}' may not be used`);
+    if (table === undefined) {
+      throw new ManagerError(
+        `the shard '${shard}' has no copy to read: it is offline, detached or not registered`,
+      );
+    }
     return entitiesOf(this.definition, readOnly(withoutStamps(table)));
   }
 

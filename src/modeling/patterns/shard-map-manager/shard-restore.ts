@@ -140,8 +140,12 @@ const endedAlready =
 async function requireDetached(rows: ManagerRows, shard: string): Promise<ManagerRow> {
   const row = await rows.find('shard', shard);
   if (row !== undefined && shardInfo(row).status === 'detached') return row;
-  const status = row === undefined ? 'not registered' : shardInfo(row).status;
-  throw new ManagerError(`the shard '${shard}' is ${status}; detach it`);
+  throw new ManagerError(
+    row === undefined
+      ? `the shard '${shard}' of the backup is not registered: make it again with rebuild, if its ` +
+          'row was lost, or restore the rows into a table of your own with restoreShard'
+      : `the shard '${shard}' is ${shardInfo(row).status}; detach it`,
+  );
 }
 
 function refuseLeft(

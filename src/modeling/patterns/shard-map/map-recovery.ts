@@ -24,7 +24,7 @@ import {
   type RecoveryPlan,
   type ShardDifference,
 } from './recovery.js';
-import { StaleMapError, UnknownShardError } from './shard-errors.js';
+import { noTable, StaleMapError } from './shard-errors.js';
 import type { RequireWhole, ShardStepOptions } from './shard-map-options.js';
 import { contentPartitions } from './shown-rows.js';
 import type { StoredMap } from './stored-map.js';
@@ -314,5 +314,5 @@ function isBegun(
 function tableAmong(shards: readonly WalkedShard[], shard: string): TableGateway {
   const table = shards.find(({ name }) => name === shard)?.table;
   if (table !== undefined) return table;
-  throw new UnknownShardError(`this program has no table for the shard '${shard}'`, shard);
+  throw noTable(shard);
 }

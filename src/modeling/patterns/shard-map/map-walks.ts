@@ -7,6 +7,7 @@ import {
   type WalkedShard,
 } from './partition-walk.js';
 import type { MapState } from './map-state.js';
+import { noTable } from './shard-errors.js';
 import type { ShardStepOptions } from './shard-map-options.js';
 
 export interface MapWalksOptions {
@@ -39,6 +40,11 @@ export class MapWalks {
   /** Every shard that the program has a table for, sorted. */
   get shardNames(): readonly string[] {
     return this.#options.shardNames.toSorted();
+  }
+
+  /** Throws `UnknownShardError` for a shard that the program has no table for. */
+  requireShard(shard: string): void {
+    if (!this.#options.shardNames.includes(shard)) throw noTable(shard);
   }
 
   walked(names: readonly string[]): readonly WalkedShard[] {

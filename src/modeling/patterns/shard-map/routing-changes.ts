@@ -17,6 +17,8 @@ declare const changedTexts: unique symbol;
  */
 export type RoutingChange<K extends string = string> = ((routing: ShardRouting) => ShardRouting) & {
   readonly [changedTexts]?: K;
+  /** The shard that it takes everything from. A routing without that shard stays as it is. */
+  readonly leaves?: string;
 };
 
 /**
@@ -39,16 +41,16 @@ export function addShard(shard: string): RoutingChange<never> {
  * it to another.
  */
 export function removeShard(shard: string): RoutingChange<never> {
-  return (routing) => {
+  return leaving(shard, (routing) => {
     const shrunk = withShardRemoved(ofKind(routing, 'hash'), shard);
     if (!shrunk.slots.includes(shard)) return shrunk;
     throw new DefinitionError(`'${shard}' is the only shard of the map; move it to another one`);
-  };
+  });
 }
 
 /** Gives everything of a shard to another one. */
 export function moveShard(shard: string, to: string): RoutingChange<never> {
-  return (routing) => withShardReplaced(routing, shard, to);
+  return leaving(shard, (routing) => withShardReplaced(routing, shard, to));
 }
 
 /** Gives everything of a shard to one that has something already. */
@@ -68,6 +70,13 @@ export function splitRange<K extends string>(range: TextRange<K>, to: string): R
 /** Gives texts of a list to a shard. */
 export function assignTexts<K extends string>(texts: readonly K[], to: string): RoutingChange<K> {
   return (routing) => withTexts(ofKind(routing, 'list'), texts, to);
+}
+
+function leaving(
+  leaves: string,
+  change: (routing: ShardRouting) => ShardRouting,
+): RoutingChange<never> {
+  return Object.assign(change, { leaves });
 }
 
 function ofKind<K extends ShardRouting['kind']>(

@@ -99,13 +99,20 @@ export async function bindShard(table: TableGateway, owner: ShardOwner): Promise
  * Throws `ModelError` for a shard whose table is that of no map any more, though an operation moves
  * partitions from there: what it does not have would count as deleted. One point read.
  */
-export async function requireBound(
-  table: TableGateway,
-  { shard, title }: { readonly shard: string; readonly title: string },
-): Promise<void> {
-  if ((await ownerOfShard(table)) !== undefined) return;
-  throw new ModelError(
-    `the table ${table.table} of the shard '${shard}' knows nothing of ${title} any more: its ` +
+export async function requireBound(table: TableGateway, shard: ShardOfMap): Promise<void> {
+  if ((await ownerOfShard(table)) === undefined) throw unboundShard(table, shard);
+}
+
+/** A shard, and the title of its map. */
+export interface ShardOfMap {
+  readonly shard: string;
+  readonly title: string;
+}
+
+/** For a shard whose table is that of no map any more. */
+export function unboundShard({ table }: TableGateway, { shard, title }: ShardOfMap): ModelError {
+  return new ModelError(
+    `the table ${table} of the shard '${shard}' knows nothing of ${title} any more: its ` +
       'account was emptied, or is another one; give the right account, or detach the shard and ' +
       'restore it, and run the operation again',
   );

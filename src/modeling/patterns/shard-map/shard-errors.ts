@@ -23,6 +23,11 @@ export class UnknownShardError extends ModelError {
   }
 }
 
+/** For a shard that a call names, and that is not among those of the program. */
+export function noTable(shard: string): UnknownShardError {
+  return new UnknownShardError(`this program has no table for the shard '${shard}'`, shard);
+}
+
 /** A shard has failed, or exceeded the time limit, in a query over several. `cause` says why. */
 export class ShardQueryError extends ModelError {
   override readonly name = 'ShardQueryError';

@@ -1,6 +1,7 @@
 import { systemClock } from '../../../base/clock.js';
 import { systemRandomness } from '../../../base/randomness.js';
 import { holdingTimers, type Timers } from '../../../base/async/timers.js';
+import { losingShards } from '../../../placement/losing-shards.js';
 import {
   routingFault,
   shardsOf,
@@ -15,7 +16,7 @@ import { cleanUpPartition } from './clean-up.js';
 import { CopySteps } from './copy-steps.js';
 import { mapRow, sameRouting } from './map-row.js';
 import { MapRecovery } from './map-recovery.js';
-import { MapPhases } from './map-phases.js';
+import { MapPhases, type Moving } from './map-phases.js';
 import {
   routeOf,
   shardsOfRoute,
@@ -35,7 +36,14 @@ import {
   type ShardStepOptions,
 } from './shard-map-options.js';
 import type { RoutingChange } from './routing-changes.js';
-import { bindShard, refuseOtherShards, type MapOfShard } from './shard-binding.js';
+import {
+  bindShard,
+  ownerOfShard,
+  refuseOtherShards,
+  requireOwner,
+  unboundShard,
+  type MapOfShard,
+} from './shard-binding.js';
 import { StaleMapError } from './shard-errors.js';
 import { planRouting, targetOf, type ShardPlan } from './shard-plan.js';
 import { ShardView, type ShardViews } from './shard-view.js';
@@ -210,8 +218,10 @@ export class ShardMap {
   /**
    * `settled` → `copying`. A point read and a write; does nothing when the map has that routing
    * already, or is changing to it. Throws `StaleMapError` when another change is under way, or the
-   * plan was made from another version. A point read of each shard, and an insert where it is new:
-   * throws `ShardTakenError` for a table of another map. `operation` names the change in the map.
+   * plan was made from another version, and `UnknownShardError` for a shard that this program has
+   * no table for. A point read of each shard, and an insert where it is new: throws
+   * `ShardTakenError` for a table of another map, and `ModelError` for one that partitions would
+   * leave and that knows nothing of the map any more. `operation` names the change in the map.
    */
   async start(
     change: ShardRouting | RoutingChange | ShardPlan,
@@ -232,8 +242,8 @@ export class ShardMap {
       }
       const { version, routing } = state;
       const named = operation === undefined ? {} : { operation };
-      const next: MapState = { version: version + 1, phase: 'copying', routing, target, ...named };
-      await this.#bind(next);
+      const next: Moving = { version: version + 1, phase: 'copying', routing, target, ...named };
+      await this.#bindNew(next);
       return next;
     });
   }
@@ -399,6 +409,24 @@ export class ShardMap {
     return this.#bindShards(shardsOfState(state));
   }
 
+  /**
+   * As `#bind`, of the shards that a change adds. Those that the map has were bound before: one
+   * that is not any more was emptied, and what it does not have would count as deleted.
+   */
+  async #bindNew(state: Moving): Promise<void> {
+    mapRow(this.#map.name, state);
+    const { routing, target } = state;
+    const left = losingShards(routing, target);
+    const bound = shardsOf(routing);
+    for (const shard of bound) {
+      const table = this.#partitions.shard(shard);
+      const found = await ownerOfShard(table);
+      if (found !== undefined) requireOwner(table, found, { ...this.#owner(), shard });
+      else if (left.includes(shard)) throw unboundShard(table, { shard, title: this.#map.title });
+    }
+    await this.#bindShards(shardsOf(target).filter((shard) => !bound.includes(shard)));
+  }
+
   async #bindShards(shards: readonly string[]): Promise<void> {
     for (const shard of shards) {
       await bindShard(this.#partitions.shard(shard), { ...this.#owner(), shard });
@@ -416,6 +444,9 @@ export class ShardMap {
 
   /** What a change makes of a map. Texts that the map has already are left as they are. */
   #changed(state: MapState, change: ShardRouting | RoutingChange | ShardPlan): ShardRouting {
+    // A former shard may have been emptied by an earlier call; one that nobody knows is a mistake.
+    const leaves = typeof change === 'function' ? change.leaves : undefined;
+    if (leaves !== undefined) this.#walks.requireShard(leaves);
     const target = this.#checked(targetOf(state, change));
     const known = new Set(textsOfRouting(state.routing));
     const other = textsOfRouting(target).find(
