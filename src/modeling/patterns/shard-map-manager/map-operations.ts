@@ -9,7 +9,7 @@ import { isoOfTicks, ticksOfMicros } from '../../rows/ticks.js';
 import { allRows } from '../../table/all-rows.js';
 import type { TableGateway } from '../../table/gateway.js';
 import { ownTypeProperty } from '../shard-map/fence.js';
-import { requireBound } from '../shard-map/shard-binding.js';
+import { howToKeep, ownerOfShard, requireBound } from '../shard-map/shard-binding.js';
 import { sameRouting } from '../shard-map/map-row.js';
 import type { MapState } from '../shard-map/map-state.js';
 import type { ShardReport, WalkOptions } from '../shard-map/partition-walk.js';
@@ -28,6 +28,7 @@ import {
   type OperationStep,
 } from './operation-record.js';
 import type { ShardKeyText } from './map-schema.js';
+import { isEnded, isFinished, isUnderWay, ProgressLog } from './operation-progress.js';
 import { refuseAnyRestoring } from './restoring-shards.js';
 import type { ShardInfo } from './shard-statuses.js';
 
@@ -59,6 +60,8 @@ export interface MapOperationsOptions {
   readonly textOf: (partitionKey: string) => string;
   readonly tableOf: (shard: string) => TableGateway;
   readonly shards: () => Promise<readonly ShardInfo[]>;
+  /** Makes the tables that maps lack on a shard. */
+  readonly createTables: (shard: string) => Promise<void>;
   readonly clock: Clock;
   readonly randomness: Randomness;
 }
@@ -78,10 +81,11 @@ export class MapOperations<T extends ShardKeyType = ShardKeyType> {
   /**
    * Plans a change, checks its shards, and begins it; moves nothing yet. Throws `StaleMapError`
    * while another change is under way, `DefinitionError` for a text that is not that of a key,
-   * `UnknownShardError` for a shard that this program has no location of, and `ManagerError` for a
-   * change after which the map is as before, for shards that are not online or not empty, and where
-   * partitions would leave a shard whose restore has not ended. Range reads of the shards and of the control table, point
-   * reads of the map, a write, and the requests of `ShardMap.start`.
+   * `UnknownShardError` for a shard that this program has no location of, `ModelError` for one that
+   * partitions would leave and whose account was emptied, and `ManagerError` for a change after
+   * which the map is as before, for shards that are not online or not empty, and where partitions
+   * would leave a shard whose restore has not ended. Range reads of the shards and of the control
+   * table, point reads of the map, a write, and the requests of `ShardMap.start`.
    */
   begin(
     change: ShardRouting | RoutingChange<ShardKeyText<T>>,
@@ -104,7 +108,7 @@ export class MapOperations<T extends ShardKeyType = ShardKeyType> {
     await this.#requireOnline(plan.target);
     const left = losingShards(state.routing, plan.target);
     await refuseAnyRestoring(rows, left);
-    await this.#requireAllBound(left);
+    await this.#requireAllBound(left, howToKeep);
     if (target === 'empty') await this.#requireEmpty(state.routing, plan.target);
     const id = randomness.uuid();
     const now = this.#now();
@@ -117,6 +121,7 @@ export class MapOperations<T extends ShardKeyType = ShardKeyType> {
       partitions: 0,
       of: plan.moves.reduce((sum, { partitions }) => sum + partitions, 0),
       details: '',
+      lost: [],
       begunAt: now,
       changedAt: now,
     };
@@ -196,6 +201,48 @@ export class MapOperations<T extends ShardKeyType = ShardKeyType> {
       throw new OperationError(`the operation ${id} went through before it was cancelled`);
     }
     return this.#change(id, { status: 'cancelled', step: 'ended', details: 'taken back' });
+  }
+
+  /**
+   * Lets an operation under way go on without what a shard had whose account is gone for good; then
+   * `run` it, or `cancel` it where the shard was only to get something. The shard is detached, and
+   * has an empty account under its name, with the tables that it lacks made. Does nothing for a
+   * shard whose table knows the map. Of partitions that were to leave the shard and were not handed
+   * over, what was copied counts, and everything else is lost: rows that were not copied, and what
+   * was written since. So the operation goes on from there, also one that was being taken back. Of
+   * partitions that the shard had got, their former shards have the rows as they were handed over,
+   * and these count. Throws `OperationError` for an operation that is not under way or has nothing
+   * to do with the shard, and `ManagerError` for a shard that is not detached and while a restore
+   * into it has not ended. Called again after a crash. Point reads, two writes, range reads of the
+   * shards to which partitions move, and for each partition that is opened there up to 7 requests.
+   */
+  async giveUp(id: string, shard: string): Promise<Operation> {
+    const { name, rows, map, shards, tableOf, createTables } = this.#options;
+    const { status, lost } = operationOf(await this.#read(id));
+    const state = await map.state();
+    if (state.phase === 'settled' || !isUnderWay(state, id)) {
+      throw new OperationError(`the operation ${id} is not under way on the map '${name}'`);
+    }
+    const left = losingShards(state.routing, state.target);
+    if (![...left, ...losingShards(state.target, state.routing)].includes(shard)) {
+      throw new OperationError(`the operation ${id} moves nothing from or to the shard '${shard}'`);
+    }
+    const info = (await shards()).find((each) => each.name === shard);
+    if (info?.status !== 'detached') {
+      throw new ManagerError(
+        `the shard '${shard}' is ${info?.status ?? 'not registered'}: detach it before it is given up, ` +
+          'so that no program writes to its former account',
+      );
+    }
+    await refuseAnyRestoring(rows, [shard]);
+    await createTables(shard);
+    if ((await ownerOfShard(tableOf(shard))) !== undefined)
+      return operationOf(await this.#read(id));
+    // Noted first: whoever finds the change of the map knows what is lost.
+    const onward = status === 'cancelling' && left.includes(shard) ? 'running' : status;
+    await this.#change(id, { status: onward, lost: [...new Set([...lost, shard])] });
+    await map.recovery.giveUp(shard);
+    return operationOf(await this.#read(id));
   }
 
   /** What was done, by which this program reads and writes from then on. A point read. */
@@ -377,10 +424,10 @@ export class MapOperations<T extends ShardKeyType = ShardKeyType> {
   }
 
   /** Throws `ModelError` for a shard whose account was emptied. A point read of each. */
-  async #requireAllBound(shards: readonly string[]): Promise<void> {
+  async #requireAllBound(shards: readonly string[], instead?: string): Promise<void> {
     const { name, tableOf } = this.#options;
     for (const shard of new Set(shards)) {
-      await requireBound(tableOf(shard), { shard, title: `the map '${name}'` });
+      await requireBound(tableOf(shard), { shard, title: `the map '${name}'` }, instead);
     }
   }
 
@@ -449,40 +496,3 @@ type StepRunner = (
   name: OperationStep,
   work: (walk: WalkOptions) => Promise<ShardReport | MapState>,
 ) => Promise<ShardReport | MapState>;
-
-function isEnded({ status }: Operation): boolean {
-  return status === 'completed' || status === 'cancelled';
-}
-
-function isUnderWay(state: MapState, id: string): boolean {
-  return state.phase !== 'settled' && state.operation === id;
-}
-
-function isFinished(state: MapState, id: string): boolean {
-  if (state.phase !== 'settled') return false;
-  return state.last?.operation === id && state.last.outcome === 'finished';
-}
-
-/** Notes of a walk, which cannot wait for them, written one after the other. */
-class ProgressLog {
-  readonly #write: (partitions: number) => Promise<void>;
-  #latest: Promise<void> = Promise.resolve();
-  #failure: { readonly error: unknown } | undefined;
-
-  constructor(write: (partitions: number) => Promise<void>) {
-    this.#write = write;
-  }
-
-  note(partitions: number): void {
-    this.#latest = this.#latest
-      .then(() => this.#write(partitions))
-      .catch((error: unknown) => {
-        this.#failure ??= { error };
-      });
-  }
-
-  async settled(): Promise<void> {
-    await this.#latest;
-    if (this.#failure !== undefined) throw this.#failure.error;
-  }
-}

@@ -31,6 +31,8 @@ export interface OpenedMapParts {
   readonly statuses: ShardStatuses;
   readonly clock: Clock;
   readonly shards: () => Promise<readonly ShardInfo[]>;
+  /** Makes the tables that maps lack on a shard. */
+  readonly createTables: (shard: string) => Promise<void>;
   /** Throws `DefinitionError` for a manager without one. */
   readonly home: () => ShardLocation;
   /** The tables of this name on all shards with copies of reference data, by shard. */
@@ -51,7 +53,7 @@ export interface OpenedMapName<T extends ShardKeyType> {
 
 /** A map over the tables of its shards. Sends nothing. */
 export function openedMap<T extends ShardKeyType>(
-  { options, rows, statuses, clock, shards, home, copies }: OpenedMapParts,
+  { options, rows, statuses, clock, shards, createTables, home, copies }: OpenedMapParts,
   { name, table, schema, compared }: OpenedMapName<T>,
 ): ManagedMap<T> {
   const { control, controlCopies, shards: locations } = options;
@@ -89,11 +91,6 @@ export function openedMap<T extends ShardKeyType>(
   const rules = rulesOf(rows, keyType);
   const unguarded = managedShardMapOf({ ...common, shards: tables }, rules);
   const map = managedShardMapOf({ ...common, shards: guarded }, rules);
-  const tableIn = (from: Readonly<Record<string, TableGateway>>) => (shard: string) => {
-    const found = own(from, shard);
-    if (found === undefined) throw new DefinitionError(`no location of the shard '${shard}'`);
-    return found;
-  };
   return new ManagedMap<T>({
     name,
     keyType: keyType as T,
@@ -108,6 +105,7 @@ export function openedMap<T extends ShardKeyType>(
       textOf: routeBy,
       tableOf: tableIn(tables),
       shards,
+      createTables,
       clock,
       randomness,
     }),
@@ -120,6 +118,14 @@ export function openedMap<T extends ShardKeyType>(
       shards: () => copies(type.table),
     }),
   });
+}
+
+function tableIn(tables: Readonly<Record<string, TableGateway>>): (shard: string) => TableGateway {
+  return (shard) => {
+    const found = own(tables, shard);
+    if (found === undefined) throw new DefinitionError(`no location of the shard '${shard}'`);
+    return found;
+  };
 }
 
 function rulesOf(rows: ManagerRows, keyType: ShardKeyType): MapRules {

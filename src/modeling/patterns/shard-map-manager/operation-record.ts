@@ -38,6 +38,8 @@ export interface Operation {
   readonly percent: number;
   /** Why it stopped or ended; empty when there is nothing to say. */
   readonly details: string;
+  /** The shards that were given up with what they had: see `MapOperations.giveUp`. */
+  readonly lost: readonly string[];
   /** Wall clock, ISO 8601. */
   readonly begunAt: string;
   readonly changedAt: string;
@@ -55,6 +57,7 @@ export function textsOfOperation(operation: Omit<Operation, 'id' | 'percent'>): 
     Partitions: String(operation.partitions),
     Of: String(operation.of),
     Details: operation.details.slice(0, detailsKept),
+    ...(operation.lost.length === 0 ? {} : { Lost: JSON.stringify(operation.lost) }),
     BegunAt: operation.begunAt,
     ChangedAt: operation.changedAt,
   };
@@ -79,6 +82,7 @@ export function operationOf({ name, texts }: ManagerRow): Operation {
     of,
     percent: percentOf(status, step, partitions, of),
     details: texts['Details'] ?? '',
+    lost: namesIn(texts['Lost']),
     begunAt: texts['BegunAt'] ?? '',
     changedAt: texts['ChangedAt'] ?? '',
   });
@@ -101,6 +105,11 @@ const operationStatuses: readonly OperationStatus[] = [
   'cancelled',
   'completed',
 ];
+
+function namesIn(text = '[]'): readonly string[] {
+  const names: unknown = JSON.parse(text);
+  return Array.isArray(names) ? names.filter((each) => typeof each === 'string') : [];
+}
 
 function oneOf<T extends string>(known: readonly T[], text: string | undefined, other: T): T {
   return known.find((each) => each === text) ?? other;

@@ -6,6 +6,7 @@ import { ModelError } from '../../rows/model-error.js';
 import { isOvertaken, OvertakenError, retryConflicts } from '../../table/contention.js';
 import type { TableGateway } from '../../table/gateway.js';
 import { epochOf, isOwned, raiseEpoch } from './fence.js';
+import { giveUpShard } from './lost-shard.js';
 import { sameRouting } from './map-row.js';
 import type { MapState } from './map-state.js';
 import {
@@ -147,6 +148,18 @@ export class MapRecovery {
     if (state.phase !== 'handing-over' && state.phase !== 'handed-over') return;
     await this.#steps.cutOver(options);
     await this.#steps.finish();
+  }
+
+  /**
+   * While the map changes: lets that go on without what a shard had whose account is gone for good,
+   * and whose table is empty. What its new shards have copied of it counts. Returns the number of
+   * partitions that were opened there. See `MapOperations.giveUp`. A range read for each 1,000 rows
+   * of the shards to which partitions move, and up to 7 requests for each that is opened.
+   */
+  giveUp(shard: string): Promise<number> {
+    const { map, shards, textOf, bind } = this.#steps;
+    tableAmong(shards(), shard);
+    return giveUpShard({ map, shards: shards(), textOf, bind }, shard);
   }
 
   /**

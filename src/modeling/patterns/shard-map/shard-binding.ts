@@ -97,10 +97,15 @@ export async function bindShard(table: TableGateway, owner: ShardOwner): Promise
 
 /**
  * Throws `ModelError` for a shard whose table is that of no map any more, though an operation moves
- * partitions from there: what it does not have would count as deleted. One point read.
+ * partitions from there: what it does not have would count as deleted. One point read. `instead`
+ * says what to do; of an operation under way when absent.
  */
-export async function requireBound(table: TableGateway, shard: ShardOfMap): Promise<void> {
-  if ((await ownerOfShard(table)) === undefined) throw unboundShard(table, shard);
+export async function requireBound(
+  table: TableGateway,
+  shard: ShardOfMap,
+  instead = howToGoOn,
+): Promise<void> {
+  if ((await ownerOfShard(table)) === undefined) throw unboundShard(table, shard, instead);
 }
 
 /** A shard, and the title of its map. */
@@ -109,12 +114,24 @@ export interface ShardOfMap {
   readonly title: string;
 }
 
-/** For a shard whose table is that of no map any more. */
-export function unboundShard({ table }: TableGateway, { shard, title }: ShardOfMap): ModelError {
+const howToGoOn =
+  'give the right account, or detach the shard and restore it, and run the operation again; where ' +
+  'it is gone for good, give it up (operations.giveUp)';
+
+/** For a change that has not begun. */
+export const howToKeep =
+  'give the right account, or restore it; or take it as it is, by rebuildLocal of recovery, with a ' +
+  "manager by attach (unbound: 'taken')";
+
+/** For a shard whose table is that of no map any more. `instead` says what to do. */
+export function unboundShard(
+  { table }: TableGateway,
+  { shard, title }: ShardOfMap,
+  instead: string,
+): ModelError {
   return new ModelError(
     `the table ${table} of the shard '${shard}' knows nothing of ${title} any more: its ` +
-      'account was emptied, or is another one; give the right account, or detach the shard and ' +
-      'restore it, and run the operation again',
+      `account was emptied, or is another one; ${instead}`,
   );
 }
 

@@ -38,6 +38,7 @@ import {
 import type { RoutingChange } from './routing-changes.js';
 import {
   bindShard,
+  howToKeep,
   ownerOfShard,
   refuseOtherShards,
   requireOwner,
@@ -422,7 +423,9 @@ export class ShardMap {
       const table = this.#partitions.shard(shard);
       const found = await ownerOfShard(table);
       if (found !== undefined) requireOwner(table, found, { ...this.#owner(), shard });
-      else if (left.includes(shard)) throw unboundShard(table, { shard, title: this.#map.title });
+      else if (left.includes(shard)) {
+        throw unboundShard(table, { shard, title: this.#map.title }, howToKeep);
+      }
     }
     await this.#bindShards(shardsOf(target).filter((shard) => !bound.includes(shard)));
   }
