@@ -136,13 +136,14 @@ async function fillAndKill(options: ReplayOptions, directory: string): Promise<n
   return Number(rows);
 }
 
-/** Milliseconds from the start of a process to its first connection. */
-async function startMs(directory: string): Promise<number> {
+/** How long a process takes from its start to its first connection, and what it uses until then. */
+async function startTimes(directory: string): Promise<string> {
   const begunMs = performance.now();
   const server = await startServer('tabularium', 'table', { directory });
   const wallMs = performance.now() - begunMs;
+  const { cpuSeconds = Number.NaN } = server.usage();
   await server.kill();
-  return wallMs;
+  return `${Math.round(wallMs)} ms (${Math.round(1000 * cpuSeconds)} ms of processor time)`;
 }
 
 async function startWhole(options: ReplayOptions, directory: string): Promise<void> {
@@ -151,11 +152,11 @@ async function startWhole(options: ReplayOptions, directory: string): Promise<vo
     const [full, empty] = [join(directory, `full-${round}`), join(directory, `empty-${round}`)];
     progress(`round ${round + 1} of ${wholeRounds}: fills a journal`);
     const rows = await fillAndKill(options, full);
-    const emptyMs = await startMs(empty);
-    const fullMs = await startMs(full);
+    const onEmpty = await startTimes(empty);
+    const afterKill = await startTimes(full);
     process.stdout.write(
-      `${what(options, rows)}: a server started in ${Math.round(fullMs)} ms after the kill, ` +
-        `in ${Math.round(emptyMs)} ms on an empty directory. ${machineLine()}\n`,
+      `${what(options, rows)}: a server started in ${afterKill} after the kill, ` +
+        `in ${onEmpty} on an empty directory. ${machineLine()}\n`,
     );
   }
 }
