@@ -163,6 +163,15 @@ export class OpenPartitions extends ServedPartitions {
     return own === undefined || (await isSameLocation(own, given)) ? undefined : shownLocation(own);
   }
 
+  /** The name of the store that is open here at a location. Those in memory have none. */
+  async openedAt(storage: StorageChoice): Promise<string | undefined> {
+    if (storage.kind === 'memory') return undefined;
+    for (const [name, own] of this.#locations) {
+      if (own.kind === storage.kind && (await isSameLocation(own, storage))) return name;
+    }
+    return undefined;
+  }
+
   /** The greatest version that a store has given out. */
   lastVersionOf(name: string): Promise<number> {
     return this.#opened.get(name)?.lastVersion() ?? Promise.resolve(Infinity);

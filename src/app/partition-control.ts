@@ -126,6 +126,8 @@ export class Partitions implements ServedPartitionControl {
   }
 
   async merge(left: number, right: number): Promise<Started> {
+    // So a refusal names the one that there is not.
+    for (const range of [left, right]) await this.#rangeRow(range);
     const begun = await this.#operations.beginMerge(left, right);
     return this.#begun(begun, { range: left });
   }

@@ -36,6 +36,13 @@ export class StoreChanges {
     }
     if (!(await this.#hasStore(name, store))) {
       const storage = this.#storageOf(store);
+      const other = await open.openedAt(storage);
+      if (other !== undefined && other !== name) {
+        throw new PartitionRefusal(
+          `${shownLocation(storage)} is the store '${other}' of these data already: give a location of ` +
+            'its own to each store.',
+        );
+      }
       try {
         // Another process has taken out what this one has open by that name.
         await open.remove(name);
@@ -156,7 +163,7 @@ export class StoreChanges {
   /** Throws `PartitionRefusal`. */
   #storageOf(store: NewStore): StorageChoice {
     try {
-      return memberOf(store, ['the store'], homeLocationOf(this.#open.settings.storage));
+      return memberOf(store, ['store'], homeLocationOf(this.#open.settings.storage));
     } catch (error) {
       return refuse(error);
     }

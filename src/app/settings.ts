@@ -169,6 +169,9 @@ function storesOf({
   return Object.freeze(Object.fromEntries(members));
 }
 
+/** What nobody means as a directory. It may have a password. */
+const urlForm = /^[a-z][a-z0-9+.-]*:\/\//i;
+
 /** Throws `ServerOptionsError`. */
 export function memberOf(
   member: MemberOptions,
@@ -185,6 +188,10 @@ export function memberOf(
   }
   if (member.postgresSchema !== undefined && member.postgresUrl === undefined) {
     throw wrongOption([...path, 'postgresSchema'], 'is for a postgresUrl: leave it out');
+  }
+  if (member.location !== undefined && urlForm.test(member.location)) {
+    const advice = 'is a URL: give a data directory, or a PostgreSQL database as postgresUrl';
+    throw wrongOption([...path, 'location'], advice);
   }
   if (member.location !== undefined && member.location === home.location) {
     throw wrongOption([...path, 'location'], 'is that of the home store: give another directory');

@@ -15,6 +15,7 @@ import { QueueClient } from './client/queue-client.js';
 import { briefRetries, retrying } from './client/retry.js';
 import { withCreateHint, withDoubt } from './client/service-error.js';
 import { counted, printable } from './terminal/terminal.js';
+import { onInterrupt } from './terminal/interrupt.js';
 import { notice } from './terminal/notice.js';
 
 interface PutFlags extends ConnectionFlags {
@@ -143,21 +144,6 @@ function doubtOf(named: string, queue: string, visibility = 0): string {
 function report(queue: string, { count, line }: Pick<Progress, 'count' | 'line'>): void {
   const upTo = line === undefined ? '' : `, up to line ${line}`;
   notice(`Put ${counted(count, 'message')} into ${queue}${upTo}.`);
-}
-
-/** Calls back before a signal ends the process. Returns the function that removes the handlers. */
-function onInterrupt(told: () => void): () => void {
-  const signals = ['SIGINT', 'SIGTERM'] as const;
-  const release = (): void => {
-    for (const each of signals) process.removeListener(each, received);
-  };
-  const received = (signal: NodeJS.Signals): void => {
-    told();
-    release();
-    process.kill(process.pid, signal);
-  };
-  for (const each of signals) process.on(each, received);
-  return release;
 }
 
 function source(text: string | undefined, file: string | undefined): AsyncIterable<Buffer> {

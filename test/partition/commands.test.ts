@@ -190,7 +190,7 @@ void describe('the commands on partitions', () => {
     assert.equal((await world.control.list()).ranges.at(-1)?.store, 'home');
     const late = await world.opens('cancel', operation, '--json');
     assert.deepEqual([late.code, late.stdout], [1, '{"cancelled":false}\n']);
-    assert.match(late.stderr, /^error: Operation \d+ cannot be undone: it has gone too far/);
+    assert.match(late.stderr, /^error: There is no operation \d+ any more/);
     const unmarked = await world.opens('cancel', operation, '--no-wait', '--json');
     assert.deepEqual([unmarked.code, unmarked.stdout], [1, '{"cancelled":false}\n']);
   });
@@ -447,6 +447,50 @@ void describe('the commands on partitions', () => {
       assert.deepEqual([split.code, split.stdout], [code, stdout], split.stderr);
       assert.ok(split.stderr.startsWith(stderr), split.stderr);
     }
+  });
+
+  void it('say when they are interrupted that a server goes on', costly(), async () => {
+    const running = { operation: 7, state: 'running', kind: 'move', step: 'copy' };
+    const server = createHttpServer((request, response) => {
+      response.setHeader('Content-Type', 'application/json');
+      response.end(JSON.stringify(request.method === 'POST' ? { operation: 7 } : running));
+    });
+    server.listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    const { port } = server.address() as AddressInfo;
+    const words = ['partition', 'move', '5', '--to', 'b', '--control-port', String(port)];
+    const command = new CliProcess(words);
+    // It is asked for the operation when the signal can be told.
+    await once(server, 'request');
+    await once(server, 'request');
+    command.child.kill('SIGINT');
+    const { signal, stderr } = await command.result;
+    server.closeAllConnections();
+    server.close();
+    assert.equal(signal, 'SIGINT');
+    assert.match(stderr, /goes on in the server.*partition cancel 7\.\n$/);
+  });
+
+  void it('refuse locations that are none, or another store, and hide passwords', async () => {
+    await using world = await World.open();
+    for (const [location, why] of [
+      ['mysql://user:secret@host/name', /is the URL of something else/],
+      [join(world.folder, 'b'), /is the store 'b' of these data already/],
+      [join(world.folder, 'home'), /is that of the home store/],
+    ] as const) {
+      const [code, stdout, stderr] = outcome(await world.asks('store', 'add', 'c', location));
+      assert.deepEqual([code, stdout], [2, '']);
+      assert.match(stderr, why);
+      assert.doesNotMatch(stderr, /secret/);
+    }
+    const missing = outcome(await world.asks('merge', '1', '99'));
+    assert.deepEqual(missing.slice(0, 2), [2, '']);
+    assert.match(missing[2], /^error: There is no range 99/);
+    await assert.rejects(
+      world.control.addStore('c', { location: 'mysql://user:secret@host/name' }),
+      /store\.location is a URL: give a data directory, or a PostgreSQL database as postgresUrl/,
+    );
+    assert.equal((await world.control.list()).stores.length, 2);
   });
 
   void it('show how many keys they have read of what they measure', costly(), async () => {

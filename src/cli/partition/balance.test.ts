@@ -64,7 +64,7 @@ void describe('the command that balances', () => {
       asked.push(number);
       return Promise.resolve(ends[number]);
     };
-    await assert.rejects(allCarriedOut({ operation }, [0, 1, 2]), {
+    await assert.rejects(allCarriedOut({ control: { operation }, doesWork: false }, [0, 1, 2]), {
       name: 'CommandFailure',
       lines: [
         'Operation 0 was cancelled. Writes were too fast.',
@@ -72,6 +72,6 @@ void describe('the command that balances', () => {
       ],
     });
     assert.deepEqual(asked, [0, 1, 2]);
-    await allCarriedOut({ operation }, [2]);
+    await allCarriedOut({ control: { operation }, doesWork: false }, [2]);
   });
 });

@@ -3,7 +3,7 @@ import type { BalanceInfo, PartitionControl } from '../../http/control/partition
 import { finalAnswer } from '../client/retry.js';
 import { quietMs, showProgress } from '../terminal/progress.js';
 import { counted, jsonLine, printable } from '../terminal/terminal.js';
-import { withAccess, withPartitions, type AccessFlags } from './access.js';
+import { withAccess, withPartitions, type AccessFlags, type PartitionAccess } from './access.js';
 import { allCarriedOut, stillRunning } from './waiting.js';
 
 interface BalanceFlags extends AccessFlags {
@@ -29,14 +29,15 @@ export function partitionBalanceCommand(): Command {
       'after',
       '\nExamples:\n  tabularium partition balance --dry-run --control-port 10009',
     )
-    .action((flags: BalanceFlags) => withPartitions(flags, (control) => balance(control, flags)));
+    .action((flags: BalanceFlags) => withPartitions(flags, (_, access) => balance(access, flags)));
 }
 
 /** Prints a plan and, unless it is a dry run, begins it. */
 async function balance(
-  control: PartitionControl,
+  access: Pick<PartitionAccess, 'control' | 'doesWork'>,
   { dryRun = false, wait, json = false }: Omit<BalanceFlags, 'config' | 'controlPort'>,
 ): Promise<void> {
+  const { control } = access;
   const shown = wait ? await measuredPlan(control) : undefined;
   const plan = dryRun && shown !== undefined ? shown : await control.balance(dryRun);
   const text = json ? jsonLine(plan) : planLines(plan).map(printable).join('\n');
@@ -46,7 +47,7 @@ async function balance(
     process.exitCode = stillRunning;
     return;
   }
-  await allCarriedOut(control, plan.begun);
+  await allCarriedOut(access, plan.begun);
   if (!json) process.stdout.write('All of it is over.\n');
 }
 

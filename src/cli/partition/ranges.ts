@@ -1,6 +1,11 @@
 import { Argument, Command, InvalidArgumentError } from 'commander';
 import { isCancelResult, isStarted } from '../../http/control/job-results.js';
-import type { OperationInfo, PartitionControl, Started } from '../../http/control/partitions.js';
+import {
+  noOperation,
+  type OperationInfo,
+  type PartitionControl,
+  type Started,
+} from '../../http/control/partitions.js';
 import { wholeNumber } from '../arguments/option-parsers.js';
 import { finalAnswer } from '../client/retry.js';
 import { CommandFailure } from '../terminal/failure.js';
@@ -182,8 +187,11 @@ export function partitionCancelCommand(): Command {
         const { cancelled } = await jobResult(control, job, isCancelResult);
         if (flags.json === true) process.stdout.write(`${JSON.stringify({ cancelled })}\n`);
         if (!cancelled) {
+          const found = await control.operation(operation);
           throw new CommandFailure(
-            `Operation ${operation} cannot be undone: it has gone too far, or is over.`,
+            found === undefined
+              ? noOperation(operation)
+              : `Operation ${operation} cannot be undone: it has gone too far, or is over.`,
           );
         }
         if (flags.json === true) return;

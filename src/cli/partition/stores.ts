@@ -3,6 +3,7 @@ import { Command } from 'commander';
 import type { NewStore, PartitionControl } from '../../http/control/partitions.js';
 import { finalAnswer } from '../client/retry.js';
 import { UsageError } from '../terminal/failure.js';
+import { onInterrupt } from '../terminal/interrupt.js';
 import { notice } from '../terminal/notice.js';
 import { quietMs, showProgress } from '../terminal/progress.js';
 import { counted } from '../terminal/terminal.js';
@@ -13,6 +14,7 @@ import { stillRunning } from './waiting.js';
 /** The delay between two questions about a store that is being emptied. */
 const drainDelayMs = { first: 500, last: 500 } as const;
 const urlForm = /^postgres(?:ql)?:\/\//;
+const otherUrlForm = /^[a-z][a-z0-9+.-]*:\/\//i;
 
 interface AddFlags extends AccessFlags {
   readonly schema?: string;
@@ -68,6 +70,12 @@ Examples:
 function newStore(location: string | undefined, schema: string | undefined): NewStore {
   if (location !== undefined && urlForm.test(location)) {
     return { postgresUrl: location, ...(schema !== undefined && { postgresSchema: schema }) };
+  }
+  if (location !== undefined && otherUrlForm.test(location)) {
+    throw new UsageError(
+      'The location is the URL of something else than a database of PostgreSQL: give a data directory, ' +
+        'or postgres://….',
+    );
   }
   if (schema !== undefined) throw new UsageError('--schema is for a database: leave it out.');
   if (location === '')
@@ -125,6 +133,11 @@ export async function emptied(
   const remaining = timeLeft(share);
   const facts = (): readonly string[] => [`${counted(ranges, 'range')} to move`, remaining()];
   const report = showProgress({ stream: process.stderr, share, facts, quietMs });
+  const release = onInterrupt(() =>
+    report.line(
+      `A server goes on with it. To keep the ranges that are left: tabularium partition store add ${name}.`,
+    ),
+  );
   try {
     await finalAnswer(
       async () => {
@@ -136,6 +149,7 @@ export async function emptied(
       drainDelayMs,
     );
   } finally {
+    release();
     report.stop();
   }
 }

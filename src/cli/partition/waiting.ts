@@ -9,6 +9,7 @@ import {
 import { otherRelease } from '../client/control-client.js';
 import { finalAnswer } from '../client/retry.js';
 import { CommandFailure, UsageError } from '../terminal/failure.js';
+import { onInterrupt } from '../terminal/interrupt.js';
 import { notice } from '../terminal/notice.js';
 import type { PartitionAccess } from './access.js';
 import { quietMs, showProgress } from '../terminal/progress.js';
@@ -22,10 +23,22 @@ const leftAlone =
   'This process did the work, and ends. A server of these stores goes on with it in about ten ' +
   'seconds; without one, cancel it.';
 
-/** Waits for the end of an operation and shows its progress. Throws when it failed. */
+/** Says what goes on without this process, which only looks at an operation. */
+function goesOn(operation: number): string {
+  return (
+    `Operation ${operation} goes on in the server. To undo a move: tabularium partition cancel ` +
+    `${operation}.`
+  );
+}
+
+/**
+ * Waits for the end of an operation and shows its progress. Throws when it failed. `interrupted`:
+ * what to say when a signal ends the process before.
+ */
 export async function operationEnd(
   control: Pick<PartitionControl, 'operation'>,
   operation: number,
+  interrupted = goesOn(operation),
 ): Promise<OperationInfo> {
   let last: OperationInfo | undefined;
   const share = (): number => (last?.bytesCopied ?? 0) / Math.max(1, last?.bytesTotal ?? 1);
@@ -38,6 +51,7 @@ export async function operationEnd(
     ];
   };
   const report = showProgress({ stream: process.stderr, share, facts, quietMs });
+  const release = onInterrupt(() => report.line(interrupted));
   let told: string | undefined;
   try {
     return await finalAnswer(
@@ -57,6 +71,7 @@ export async function operationEnd(
       ({ state }) => state !== 'running',
     );
   } finally {
+    release();
     report.stop();
   }
 }
@@ -125,7 +140,7 @@ export async function carriedOut(
     process.exitCode = stillRunning;
     return;
   }
-  const end = await operationEnd(control, operation);
+  const end = await operationEnd(control, operation, doesWork ? leftAlone : undefined);
   if (json) process.stdout.write(`${jsonLine(end)}\n`);
   if (end.state === 'cancelled') throw new CommandFailure(cancelled(operation, end));
   if (!json) process.stdout.write(`${done}\n`);
@@ -135,13 +150,18 @@ export async function carriedOut(
  * Waits for the ends of all operations. Throws when any failed or was cancelled, and names these.
  */
 export async function allCarriedOut(
-  control: Pick<PartitionControl, 'operation'>,
+  {
+    control,
+    doesWork,
+  }: Pick<PartitionAccess, 'doesWork'> & {
+    readonly control: Pick<PartitionControl, 'operation'>;
+  },
   operations: readonly number[],
 ): Promise<void> {
   const failures: string[] = [];
   for (const operation of operations) {
     try {
-      const end = await operationEnd(control, operation);
+      const end = await operationEnd(control, operation, doesWork ? leftAlone : undefined);
       if (end.state === 'cancelled') failures.push(cancelled(operation, end));
     } catch (error) {
       if (!(error instanceof CommandFailure)) throw error;

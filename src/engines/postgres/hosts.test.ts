@@ -33,6 +33,10 @@ describe('addresses of a database', () => {
       'postgres://user:secret@host:5432/name?password=secret': 'postgres://user@host:5432/name',
       'postgres://user@host/name': 'postgres://user@host/name',
       'postgres://host/name': 'postgres://host/name',
+      'postgres://host:5433/name?password=secret': 'postgres://host:5433/name',
+      'postgres://first:5433,second:5434/name': 'postgres://first:5433,second:5434/name',
+      'postgres://user:secret@first:1,second:2/name': 'postgres://user@first:1,second:2/name',
+      'postgres://user:se@cret?@host/name': 'postgres://user@host/name',
     };
     for (const [address, expected] of Object.entries(shown)) {
       assert.equal(shownAddress(address), expected);

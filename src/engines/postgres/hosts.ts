@@ -15,7 +15,7 @@ export function addressesOf(url: string): readonly string[] | undefined {
 
 /** An address as people may read it: without the password and the parameters. */
 export function shownAddress(address: string): string {
-  return address.replace(/^(\w+:\/\/[^:@/?]*)(?::[^@/]*)?(@?[^?]*).*$/s, '$1$2');
+  return address.replace(/^(\w+:\/\/[^:@/?]*)(?::[^/]*(?=@))?([^?]*).*$/s, '$1$2');
 }
 
 /** Whether a connection string asks for statements that are not prepared: `prepare=false`. */
