@@ -274,7 +274,8 @@ export class Partitions implements ServedPartitionControl {
   ): Promise<Started> {
     if (!begun.ok) throw await refusalOf(this.#open, begun.refusal, about);
     this.#open.operationRunner.run(begun.operation, pauseMaxMs);
-    return { operation: begun.operation };
+    const { operation, newRanges } = begun;
+    return newRanges.length === 0 ? { operation } : { operation, newRanges };
   }
 
   async #accepted(begun: BeginResult, range: number): Promise<number> {

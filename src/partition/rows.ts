@@ -122,6 +122,12 @@ export interface RestoreRow extends Operation {
 
 export type OperationRow = MoveRow | SplitRow | MergeRow | BackupRow | RestoreRow;
 
+/** The ranges that an operation makes, by number. They have guards before they are in the map. */
+export function newRangesOf(row: OperationRow): readonly number[] {
+  if (row.kind === 'split') return [row.left, row.right];
+  return row.kind === 'merge' ? [row.into] : [];
+}
+
 /** The identity of a store, in the store itself. */
 export interface MemberRow {
   /** The id of the key space, the same in all of its stores. */

@@ -14,8 +14,8 @@ import { dataOf } from './range-map.js';
 import { answered } from './reach.js';
 import {
   decodeGuardRow,
+  newRangesOf,
   type GuardRow,
-  type OperationRow,
   type RangeRow,
   type Versioned,
 } from './rows.js';
@@ -106,12 +106,6 @@ async function abandonedOperations({
   return (await catalogue.operations())
     .filter(({ row }) => row.leaseUntil + abandonedMicros <= nowMicros)
     .map(({ row }) => ({ kind: 'abandoned operation', operation: row.id }));
-}
-
-/** The new ranges of an operation: they have guards before they are in the map. */
-function newRangesOf(row: OperationRow): readonly number[] {
-  if (row.kind === 'split') return [row.left, row.right];
-  return row.kind === 'merge' ? [row.into] : [];
 }
 
 async function guardFindings(store: string, options: VerifyOptions): Promise<readonly Finding[]> {

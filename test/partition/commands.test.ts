@@ -160,7 +160,8 @@ void describe('the commands on partitions', () => {
     assert.deepEqual(apart.slice(0, 2), [2, '']);
     assert.match(apart[2], /^error: The second range has to begin where the first one ends/);
     const merged = await world.asks('merge', one, two);
-    assert.deepEqual(outcome(merged), [0, `Ranges ${one} and ${two} are one.\n`, '']);
+    const made = (await world.control.list()).ranges.at(-1)?.range;
+    assert.deepEqual(outcome(merged), [0, `Ranges ${one} and ${two} are one: ${made}.\n`, '']);
     assert.match(merged.stderr, /^Operation \d+ has begun\.\n$/);
     const gone = outcome(await world.asks('merge', one, two, '--json'));
     assert.deepEqual(gone.slice(0, 2), [2, '']);
@@ -178,6 +179,8 @@ void describe('the commands on partitions', () => {
     assert.deepEqual([unwaited.code, unwaited.stderr], [3, '']);
     assert.equal(record(unwaited)['state'], 'running');
     await operationEnd(world.control, Number(record(unwaited)['operation']));
+    const halves = (await world.control.list()).ranges.slice(-2).map(({ range: half }) => half);
+    assert.deepEqual(record(unwaited)['newRanges'], halves);
 
     // The process that opened the stores ends before its move does.
     const range = String((await world.control.list()).ranges.at(-1)?.range);
@@ -206,7 +209,8 @@ void describe('the commands on partitions', () => {
       [false, true, true],
     );
     const cut = outcome(await world.asks('split', range));
-    assert.deepEqual(cut, [0, `Range ${range} is split.\n`, '']);
+    const halves = (await world.control.list()).ranges.slice(-2).map(({ range: half }) => half);
+    assert.deepEqual(cut, [0, `Range ${range} is split into ${halves.join(' and ')}.\n`, '']);
     const again = outcome(await world.asks('split', range));
     assert.deepEqual(again.slice(0, 2), [2, '']);
     assert.match(again[2], new RegExp(`^error: There is no range ${range}`));

@@ -54,7 +54,7 @@ export function refusalText(
       return 'This is inside of a partition, and a partition is never cut.';
     case 'outside of the range':
       return (
-        `This is not inside of range ${range}: a half would have nothing, or not it. Give a place ` +
+        `This is not inside of range ${range}: one of its halves would have no partition. Give a place ` +
         'behind its beginning and before its end, as the list of partitions has them; in the last ' +
         'range, one that begins with table or queue.'
       );

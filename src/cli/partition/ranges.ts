@@ -56,11 +56,16 @@ Examples:
       withPartitions(flags, async (control, access) => {
         const { at } = flags;
         const begun = at === undefined ? halved(control, range) : control.split(range, at);
-        const { operation } = await begun;
-        const done = `Range ${range} is split.`;
-        await carriedOut(access, operation, { ...flags, done });
+        const started = await begun;
+        const done = `Range ${range} is split${madeText(' into ', started)}.`;
+        await carriedOut(access, started, { ...flags, done });
       }),
     );
+}
+
+/** The ranges that an operation makes; nothing when the server does not tell them. */
+function madeText(before: string, { newRanges = [] }: Started): string {
+  return newRanges.length === 0 ? '' : `${before}${newRanges.join(' and ')}`;
 }
 
 async function halved(control: PartitionControl, range: number): Promise<Started> {
@@ -80,9 +85,9 @@ export function partitionMergeCommand(): Command {
     .addHelpText('after', '\nExamples:\n  tabularium partition merge 4 5 --control-port 10009')
     .action((first: number, second: number, flags: WaitFlags) =>
       withPartitions(flags, async (control, access) => {
-        const { operation } = await control.merge(first, second);
-        const done = `Ranges ${first} and ${second} are one.`;
-        await carriedOut(access, operation, { ...flags, done });
+        const started = await control.merge(first, second);
+        const done = `Ranges ${first} and ${second} are one${madeText(': ', started)}.`;
+        await carriedOut(access, started, { ...flags, done });
       }),
     );
 }
@@ -118,9 +123,9 @@ Examples:
     )
     .action((range: number, flags: MoveFlags) =>
       withPartitions(flags, async (control, access) => {
-        const { operation } = await control.move(range, flags.to, flags.pauseMax);
+        const started = await control.move(range, flags.to, flags.pauseMax);
         const done = `Range ${range} is in the store ${flags.to}.`;
-        await carriedOut(access, operation, { ...flags, done });
+        await carriedOut(access, started, { ...flags, done });
       }),
     );
 }

@@ -5,6 +5,7 @@ import {
   type JobInfo,
   type OperationInfo,
   type PartitionControl,
+  type Started,
 } from '../../http/control/partitions.js';
 import { otherRelease } from '../client/control-client.js';
 import { finalAnswer } from '../client/retry.js';
@@ -129,19 +130,20 @@ export async function jobEnd(
 /** Reports an operation that has begun and, if wanted, waits for its end and reports that. */
 export async function carriedOut(
   { control, doesWork }: Pick<PartitionAccess, 'control' | 'doesWork'>,
-  operation: number,
+  { operation, newRanges }: Started,
   how: { readonly wait: boolean; readonly json?: boolean; readonly done: string },
 ): Promise<void> {
   const { wait, json = false, done } = how;
+  const made = newRanges && { newRanges };
   if (!json) notice(`Operation ${operation} has begun.`);
   if (!wait) {
-    if (json) process.stdout.write(`${JSON.stringify({ operation, state: 'running' })}\n`);
+    if (json) process.stdout.write(`${JSON.stringify({ operation, state: 'running', ...made })}\n`);
     else if (doesWork) notice(leftAlone);
     process.exitCode = stillRunning;
     return;
   }
   const end = await operationEnd(control, operation, doesWork ? leftAlone : undefined);
-  if (json) process.stdout.write(`${jsonLine(end)}\n`);
+  if (json) process.stdout.write(`${jsonLine({ ...end, ...made })}\n`);
   if (end.state === 'cancelled') throw new CommandFailure(cancelled(operation, end));
   if (!json) process.stdout.write(`${done}\n`);
 }

@@ -65,7 +65,7 @@ const operationForm: Form<OperationInfo> = {
 
 /** The result of `halve`. */
 export function isStarted(value: unknown): value is Started {
-  return hasForm<Started>({ operation: 'number' }, value);
+  return hasForm<Started>({ operation: 'number', newRanges: { maybe: 'numbers' } }, value);
 }
 
 /** The result of `verify`. */

@@ -98,6 +98,8 @@ export interface RemoveChoice {
 /** An operation that has begun. */
 export interface Started {
   readonly operation: number;
+  /** The numbers of the ranges that it makes, if it makes any. */
+  readonly newRanges?: readonly number[];
 }
 
 /** Work that takes long and is no operation on ranges. */

@@ -5,6 +5,8 @@ import { callsPerSecond, type MeasuredRange } from './range-meter.js';
 
 /** Ranges in the row of one process, at most: those with the most calls. */
 const publishedRanges = 1_000;
+/** Bytes of sampled prefixes in the row, at most; ranges with fewer calls go without them. */
+const sampledBytesMax = 1 << 20;
 /** Rates are stored as whole numbers. */
 const perUnit = 1_000;
 const fieldsEach = 8;
@@ -14,6 +16,11 @@ export function encodeLoadRow(ranges: readonly MeasuredRange[]): Bytes {
   const most = ranges
     .toSorted((left, right) => callsPerSecond(right) - callsPerSecond(left))
     .slice(0, publishedRanges);
+  let bytesLeft = sampledBytesMax;
+  const sampleOf = (accessed: readonly Bytes[]): readonly Bytes[] => {
+    bytesLeft -= accessed.reduce((sum, { length }) => sum + length, 0);
+    return bytesLeft < 0 ? [] : accessed;
+  };
   const fields = most.flatMap((range): TupleElement[] => [
     range.id,
     stored(range.readsPerSecond),
@@ -22,7 +29,7 @@ export function encodeLoadRow(ranges: readonly MeasuredRange[]): Bytes {
     stored(range.bytesReadPerSecond),
     stored(range.bytesWrittenPerSecond),
     stored(range.callMsPerSecond),
-    encodeTuple(range.accessed),
+    encodeTuple(sampleOf(range.accessed)),
   ]);
   return encodeTuple(fields);
 }

@@ -27,4 +27,20 @@ void describe('the measures of a range', () => {
     assert.ok(later !== undefined && later.bytesReadPerSecond < 300);
     assert.equal(meanCallMs({ ...load, readsPerSecond: 0, writesPerSecond: 0 }), 0);
   });
+
+  void it('are published in a bounded row, with samples of the busiest ranges', () => {
+    const meter = new RangeMeter(systemRandomness);
+    const long = partitionPrefix('tables', 'account', 1, 'p'.repeat(1_024));
+    for (let id = 1; id <= 100; id += 1) {
+      for (let call = 0; call < 32 + id; call += 1) {
+        meter.note({ id, store: 's0' }, { kind: 'read', key: long, bytes: 1, tookMs: 1 });
+      }
+    }
+    const row = encodeLoadRow(meter.takeLoads(10_000));
+    assert.ok(row.length < 1.1 * 2 ** 20);
+    const loads = decodeLoadRow(row);
+    assert.equal(loads.length, 100);
+    assert.deepEqual([loads[0]?.id, loads[0]?.accessed.length], [100, 32]);
+    assert.deepEqual(loads.at(-1)?.accessed, []);
+  });
 });

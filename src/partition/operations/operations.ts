@@ -13,6 +13,7 @@ import {
   encodeMapRow,
   encodeOperationRow,
   encodeRangeRow,
+  newRangesOf,
   type BackupRow,
   type MergeRow,
   type MoveRow,
@@ -52,7 +53,8 @@ export type Refusal =
   | 'on different stores';
 
 export type BeginResult =
-  | { readonly ok: true; readonly operation: number }
+  /** `newRanges`: those that the operation makes, by number. */
+  | { readonly ok: true; readonly operation: number; readonly newRanges: readonly number[] }
   | { readonly ok: false; readonly refusal: Refusal };
 
 /** Begins operations, and carries them out. */
@@ -284,7 +286,7 @@ export class Operations {
           ...held,
         ],
       });
-      if (result.ok) return { ok: true, operation: row.id };
+      if (result.ok) return { ok: true, operation: row.id, newRanges: newRangesOf(row) };
       // The row of the map has changed because another operation reserved ids: try again. A changed
       // range is busy with another operation.
       if (result.failedCheck > ranges.length) return refused('no such store');
