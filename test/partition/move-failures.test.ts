@@ -11,6 +11,7 @@ import { partitionPrefix } from '../../src/kv/partition-prefix.js';
 import type { Entry } from '../../src/kv/store.js';
 import { appendString, prefixRange } from '../../src/kv/tuple.js';
 import { Catalogue, versioned } from '../../src/partition/catalogue.js';
+import { PartitionCounters } from '../../src/partition/counters.js';
 import { guardKey, storeKeys } from '../../src/partition/keys.js';
 import { Members } from '../../src/partition/members.js';
 import { NoRoomError } from '../../src/partition/operations/room.js';
@@ -100,11 +101,16 @@ void describe('a target that is silent while calls wait', () => {
           return fence(...given);
         });
       };
+      const counters = new PartitionCounters();
       const carried = hurried(t.signal, (timers) =>
-        operationsOver(members, clock, { timers, onStep }).carryOut(operation),
+        operationsOver(members, clock, { timers, onStep, counters }).carryOut(operation),
       );
       await assert.rejects(carried, /'s1' has been silent/);
       assert.equal(await stateOfSource(), 'logging');
+      // The target is asked before writes pause, and again before reads do.
+      const { write, read } = counters.pauses;
+      const isAskedFirst = step === 'fence' && method === 'get';
+      assert.deepEqual([write.count, read.count], [isAskedFirst ? 0 : 1, step === 'close' ? 1 : 0]);
     });
   }
 });

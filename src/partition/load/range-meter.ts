@@ -38,8 +38,10 @@ export interface MeasuredCalls {
   readonly writes: number;
 }
 
+/** The windows of the averages, in milliseconds. */
 const shortMs = 60_000;
 const longMs = 900_000;
+/** Calls of a range that are sampled between two measurements, at most. */
 const drawnCalls = 32;
 /** Ranges with fewer calls a second are forgotten. */
 const forgottenBelow = 0.001;

@@ -10,9 +10,8 @@ import {
   takeGuardInTime,
   type HeldOperation,
 } from './held-operation.js';
-import type { MoveEnd } from './move.js';
 import { catchUpClosely, dirtyRowsMaxOf, pagesEach } from './catching-up.js';
-import { BackupTooSlowError, type OperationTools } from './tools.js';
+import { BackupTooSlowError, type OperationTools, type OperationEnd } from './tools.js';
 import { catchUp, copyPages, deleteInSteps, guardedStore, type GuardedStore } from './transfer.js';
 
 type Held = HeldOperation<BackupRow>;
@@ -41,7 +40,7 @@ export async function backUp(
 }
 
 /** Ends a backup whose process has died, or that was cancelled: the range is served as before. */
-export async function undoBackup(tools: OperationTools, held: Held): Promise<MoveEnd> {
+export async function undoBackup(tools: OperationTools, held: Held): Promise<OperationEnd> {
   const range = (await heldRange(tools, held, held.row.range)).row;
   await takeGuardInTime(tools, held, { store: range.store, range: range.id });
   await serveAgain(tools, held, range);

@@ -201,9 +201,9 @@ export async function takeGuard(
 }
 
 /**
- * As `takeGuard`, for work that relies on the guard from then on: throws `TakenOverError` before it
- * when the operation has ended meanwhile. The guard then shows an older one, so that it could be
- * taken.
+ * As `takeGuard`; then confirms that this process still has the operation, and throws
+ * `TakenOverError` when it does not. A guard alone does not tell that: where it shows an older
+ * operation, it can be taken also by a process whose own operation has ended.
  */
 export async function takeGuardInTime(
   tools: Pick<OperationTools, 'members' | 'timers'>,

@@ -44,6 +44,7 @@ import {
   TakenOverError,
   TargetNotEmptiedError,
   stepsBeforeSwitch,
+  type OperationEnd,
   type OperationTools,
 } from './tools.js';
 import { switchRows, switchToTarget, type SwitchRows } from './switching.js';
@@ -66,9 +67,6 @@ interface Switched {
   /** Of the range. */
   readonly epoch: number;
 }
-
-/** How a move ended. */
-export type MoveEnd = 'done' | 'cancelled';
 
 /**
  * Carries out a move, from the step in its row on. Steps are idempotent, so that any of them may be
@@ -99,11 +97,10 @@ export class Mover {
     this.#pauses = new PauseTimes(tools);
   }
 
-  async run(): Promise<MoveEnd> {
+  async run(): Promise<OperationEnd> {
     await this.#held.guarded(this.#takeSource());
     for (let { step } = this.#held.row; ;) {
       this.#tools.onStep?.(step);
-      this.#pauses.begin(step);
       const next = await this.#tried(step);
       if (this.#giveUp !== undefined && next === undefined) throw this.#giveUp;
       if (next === undefined) return step === 'cancel' ? 'cancelled' : 'done';
@@ -175,6 +172,7 @@ export class Mover {
       // refused, because it demands the former row.
       await this.#held.advance(this.#held.row);
       const { row, version } = await this.#held.guarded(this.#endPause());
+      this.#pauses.end();
       if (row.state === 'logging') {
         const source = this.#guardedStore(this.#held.row.source, { version });
         if (await this.#held.guarded(isTooFarBehind(this.#tools, source, this.#range.id))) {
@@ -299,6 +297,7 @@ export class Mover {
       this.#answeringTarget(),
       switchRows(this.#tools, this.#held),
     ]);
+    this.#pauses.pauseWrites();
     const fenced = await this.#change(logging, 'fenced');
     const source = this.#guardedStore(this.#held.row.source, fenced);
     const { clock, pauseMillisMax, pageEntriesMax: entriesMax } = this.#tools;
@@ -306,6 +305,7 @@ export class Mover {
     const part = { range: this.#range.id, entriesMax, isTooLong };
     if (!(await copyLastDirtyRows(source, target, part))) {
       await this.#change(fenced, 'logging');
+      this.#pauses.end();
       return 'catch up';
     }
     this.#fenced = { fenced, rows };
@@ -321,6 +321,7 @@ export class Mover {
     if (this.#fenced === undefined) return 'catch up';
     const { fenced, rows } = this.#fenced;
     // The target answers just before the switch: after that, only it can serve.
+    this.#pauses.pauseReads();
     const both = [this.#change(fenced, 'moved'), this.#answeringTarget()] as const;
     await Promise.allSettled(both);
     const [guard, target] = await Promise.all(both);
@@ -348,6 +349,7 @@ export class Mover {
     if ((await writeGuard(target.store, this.#range.id, change)) === undefined) {
       throw this.#held.takenOver();
     }
+    this.#pauses.end();
     return 'clean';
   }
 
@@ -390,6 +392,7 @@ export class Mover {
     const { id, source, target } = this.#held.row;
     const before = await this.#sourceGuard(['serving', 'logging', 'fenced', 'moved']);
     const serving = before.row.state === 'serving' ? before : await this.#change(before, 'serving');
+    this.#pauses.end();
     const from = this.#guardedStore(source, serving);
     await this.#deleteAll(from, dirtyRows(this.#range.id));
     try {

@@ -6,13 +6,12 @@ import { StoreClosedError, StoreUnavailableError } from '../../kv/errors.js';
 import type { Catalogue } from '../catalogue.js';
 import type { PartitionCounters } from '../counters.js';
 import type { Members } from '../members.js';
-import type { MoveEnd } from './move.js';
 import { isMissingMember } from './missing-member.js';
 import { Operations, type RangeOperations, type Refusal } from './operations.js';
 import { outcomeOf } from './outcome.js';
 import { remember } from './remember.js';
 import { OperationBackOff } from './operation-back-off.js';
-import { GivenUpError, TakenOverError, type OperationTools } from './tools.js';
+import { GivenUpError, TakenOverError, type OperationTools, type OperationEnd } from './tools.js';
 import { dataOf } from '../range-map.js';
 import { awayStores } from '../reach.js';
 import type { MoveRow, MoveStep, OperationRow, RangeRow } from '../rows.js';
@@ -60,7 +59,8 @@ export interface Progress {
  * Every other failure leads to another try, here or elsewhere.
  */
 export type End =
-  { readonly state: MoveEnd | 'another' } | { readonly state: 'failed'; readonly error: unknown };
+  | { readonly state: OperationEnd | 'another' }
+  | { readonly state: 'failed'; readonly error: unknown };
 
 interface Running {
   step: MoveStep | undefined;

@@ -27,10 +27,15 @@ import {
 import { merge, split } from './divide.js';
 import { HeldOperation, leaseFrom, readGuard } from './held-operation.js';
 import { missingMember } from './missing-member.js';
-import { Mover, type MoveEnd } from './move.js';
+import { Mover } from './move.js';
 import { backUp, undoBackup } from './back-up.js';
 import { restore, undoRestore, type RestoreSource } from './restore.js';
-import { TakenOverError, TargetNotEmptiedError, type OperationTools } from './tools.js';
+import {
+  TakenOverError,
+  TargetNotEmptiedError,
+  type OperationTools,
+  type OperationEnd,
+} from './tools.js';
 
 /** Why an operation does not begin. Nothing was changed. */
 export type Refusal =
@@ -206,7 +211,7 @@ export class Operations {
    * `StoreLocationMismatchError` when a store of it is missing here. Then it has not taken the
    * operation over, unless to make a source serve again.
    */
-  async carryOut(operation: number): Promise<MoveEnd | undefined> {
+  async carryOut(operation: number): Promise<OperationEnd | undefined> {
     const found = await this.#tools.catalogue.operation(operation);
     const missing = found && (await missingMember(this.#tools, found.row));
     if (missing !== undefined) throw missing;
@@ -318,7 +323,7 @@ export class Operations {
     }
   }
 
-  async #finish(held: HeldOperation<OperationRow>): Promise<MoveEnd> {
+  async #finish(held: HeldOperation<OperationRow>): Promise<OperationEnd> {
     const { counters } = this.#tools;
     try {
       const end = await this.#end(held);
@@ -330,7 +335,7 @@ export class Operations {
     }
   }
 
-  async #end(held: HeldOperation<OperationRow>): Promise<MoveEnd> {
+  async #end(held: HeldOperation<OperationRow>): Promise<OperationEnd> {
     if (isOf(held, 'split')) await split(this.#tools, held);
     if (isOf(held, 'merge')) await merge(this.#tools, held);
     // Only the process that began a backup knows where its target is, so others undo it.
@@ -350,7 +355,7 @@ function isOf<Kind extends OperationRow['kind']>(
   return held.row.kind === kind;
 }
 
-/** Whether a key can bound a range: a tuple within which no partition prefix starts or ends. */
+/** Whether a key can bound a range: whole elements, no more of them than a partition prefix has. */
 export function isBoundary(key: Bytes): boolean {
   let end = 0;
   try {

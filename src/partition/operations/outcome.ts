@@ -1,7 +1,7 @@
 import { unreachable } from '../../base/invariant.js';
 import type { Catalogue } from '../catalogue.js';
 import type { OperationRow } from '../rows.js';
-import type { MoveEnd } from './move.js';
+import type { OperationEnd } from './tools.js';
 
 /**
  * Returns how an operation ended that another process has ended. `another`: only that process
@@ -10,7 +10,7 @@ import type { MoveEnd } from './move.js';
 export async function outcomeOf(
   catalogue: Catalogue,
   row: OperationRow,
-): Promise<MoveEnd | 'another'> {
+): Promise<OperationEnd | 'another'> {
   switch (row.kind) {
     case 'split':
     case 'merge':

@@ -1,10 +1,6 @@
-import type { MoveStep } from '../rows.js';
 import type { OperationTools } from './tools.js';
 
-/**
- * Measures how long calls wait for a move of their range: writes from `fence` on, reads from
- * `close` on.
- */
+/** Measures how long writes and reads of a range wait for its move, in the process that moves it. */
 export class PauseTimes {
   readonly #tools: Pick<OperationTools, 'clock' | 'counters'>;
   /** When they were paused, if they are, in monotonic milliseconds. */
@@ -15,13 +11,20 @@ export class PauseTimes {
     this.#tools = tools;
   }
 
-  /** To be called when a step begins. */
-  begin(step: MoveStep): void {
+  /** To be called before writes are paused. */
+  pauseWrites(): void {
+    this.#writesPausedMs = this.#tools.clock.monotonicMs();
+  }
+
+  /** To be called before reads are paused. */
+  pauseReads(): void {
+    this.#readsPausedMs = this.#tools.clock.monotonicMs();
+  }
+
+  /** To be called when a store serves reads and writes again. */
+  end(): void {
     const { clock, counters } = this.#tools;
     const nowMs = clock.monotonicMs();
-    if (step === 'fence') this.#writesPausedMs = nowMs;
-    if (step === 'close') this.#readsPausedMs = nowMs;
-    if (step === 'close' || step === 'activate' || step === 'fence') return;
     if (this.#writesPausedMs !== undefined)
       counters?.notePause('write', nowMs - this.#writesPausedMs);
     if (this.#readsPausedMs !== undefined) counters?.notePause('read', nowMs - this.#readsPausedMs);

@@ -11,9 +11,8 @@ import {
   takeGuardInTime,
   type HeldOperation,
 } from './held-operation.js';
-import type { MoveEnd } from './move.js';
 import { assertRoom } from './room.js';
-import { RangeNotEmptyError, type OperationTools } from './tools.js';
+import { RangeNotEmptyError, type OperationTools, type OperationEnd } from './tools.js';
 import { deleteInSteps, guardedStore, type GuardedStore } from './transfer.js';
 
 type Held = HeldOperation<RestoreRow>;
@@ -57,7 +56,7 @@ export async function restore(
 }
 
 /** Ends a restore whose process has died: deletes what it has written. */
-export async function undoRestore(tools: OperationTools, held: Held): Promise<MoveEnd> {
+export async function undoRestore(tools: OperationTools, held: Held): Promise<OperationEnd> {
   const range = (await heldRange(tools, held, held.row.range)).row;
   const guard = await takeGuardInTime(tools, held, { store: range.store, range: range.id });
   // In another state nothing was restored yet, and the range may have other entries.

@@ -30,6 +30,9 @@ export interface OperationTools {
   readonly onDeleted?: (keys: number) => void;
 }
 
+/** How an operation ended. */
+export type OperationEnd = 'done' | 'cancelled';
+
 /** Limits of one key space; see `limits.ts`. */
 export interface OperationLimits {
   readonly rangesMax: number;
@@ -47,7 +50,7 @@ export const stepsBeforeSwitch: ReadonlySet<MoveStep> = new Set([
   'close',
 ]);
 
-/** Another process has taken over the operation, or has cancelled it. This one wrote nothing. */
+/** Another process has taken over the operation, or has ended it. The refused write did nothing. */
 export class TakenOverError extends Error {
   override readonly name = 'TakenOverError';
 
