@@ -52,3 +52,14 @@ export async function hurried<Result>(
   assert.ok(state.isOver, 'it still waits');
   return work;
 }
+
+/** Far more turns of the event loop than anything takes that a test waits for without timers. */
+const turnsMax = 100_000;
+
+/** Resolves when something holds. Fails when it still does not after very many turns. */
+export async function until(holds: () => boolean): Promise<void> {
+  for (let turns = 0; !holds(); turns += 1) {
+    assert.ok(turns < turnsMax, 'it does not come to hold');
+    await turn();
+  }
+}

@@ -53,10 +53,7 @@ export async function readPage(
       entries = chunkEntriesMax;
     }
   };
-  await snapshots.read(
-    (connection) => readAll((statement, values) => connection.query(statement, values)),
-    () => page.isNew,
-  );
+  await snapshots.read(readAll, () => page.isNew);
   return page.result();
 }
 

@@ -1,5 +1,6 @@
 import { setMaxListeners } from 'node:events';
 import { DatabaseError } from 'pg';
+import { InFlight } from '../../base/async/in-flight.js';
 import { retry } from '../../base/async/retry.js';
 import { Slots } from '../../base/async/slots.js';
 import { StoreClosedError, StoreUnavailableError } from '../../kv/errors.js';
@@ -7,6 +8,7 @@ import { isAway, unavailable } from './failures.js';
 import type { Connection } from './connection.js';
 import type { ConnectionSource } from './connection-source.js';
 import type { Row } from './rows.js';
+import type { Query } from './range-chunks.js';
 import type { Statement } from './statements.js';
 
 /**
@@ -64,11 +66,18 @@ export class SharedReaders {
   }
 }
 
+/** Reads by statements of one transaction, which all see one snapshot. */
+export type SnapshotRead<T> = (query: Query) => Promise<T>;
+
+const begin = 'begin isolation level repeatable read read only';
+
 /** Connections for reads of several statements in one snapshot. Each has one read at a time. */
 export class SnapshotReaders {
   readonly #source: ConnectionSource;
   readonly #idle: Connection[] = [];
   readonly #slots: Slots;
+  /** Transactions whose reads have their results, and that are being ended. */
+  readonly #ending = new InFlight();
   #isClosed = false;
 
   constructor(source: ConnectionSource, count: number) {
@@ -76,44 +85,68 @@ export class SnapshotReaders {
     this.#slots = new Slots(count);
   }
 
-  /** When the connection is lost, `within` is called again, as long as `mayRepeat` allows it. */
-  async read<T>(
-    within: (connection: Connection) => Promise<T>,
-    mayRepeat: () => boolean,
-  ): Promise<T> {
-    return retried(this.#source, () => this.#readOnce(within), mayRepeat);
+  /** When the connection is lost, `work` is called again, as long as `mayRepeat` allows it. */
+  async read<T>(work: SnapshotRead<T>, mayRepeat: () => boolean): Promise<T> {
+    return retried(this.#source, () => this.#readOnce(work), mayRepeat);
   }
 
   /** Reads under way continue; their connections are closed after them. */
   async close(): Promise<void> {
     this.#isClosed = true;
     await Promise.all(this.#idle.splice(0).map((connection) => connection.close()));
+    await this.#ending.none();
   }
 
-  async #readOnce<T>(within: (connection: Connection) => Promise<T>): Promise<T> {
+  async #readOnce<T>(work: SnapshotRead<T>): Promise<T> {
     await this.#slots.take(1, never);
     let connection = this.#idle.pop();
     try {
       if (this.#isClosed) throw new StoreClosedError();
       if (connection === undefined || connection.isLost) {
-        connection = await this.#source.connect(connectLimitMs);
+        connection = await this.#source.connect(connectLimitMs, true);
       }
-      await connection.run('begin isolation level repeatable read read only');
-      const result = await within(connection);
-      await connection.run('commit');
-      if (this.#isClosed) await connection.close();
-      else this.#idle.push(connection);
+      const result = await inSnapshot(connection, work);
+      void this.#ending.during(this.#end.bind(this, connection));
       return result;
     } catch (error) {
       const isOfCaller = connection?.isLost === false && !(error instanceof DatabaseError);
       connection?.destroy();
+      this.#slots.give(1);
       // The cause has probably broken the idle connections too.
       if (!isOfCaller && isAway(error)) for (const idle of this.#idle.splice(0)) idle.destroy();
       throw isOfCaller ? new CallerError(error) : error;
+    }
+  }
+
+  /**
+   * Ends the transaction of a read, which has its result. No other read begins on the connection
+   * before the answer: in a transaction that goes on it would see the old snapshot.
+   */
+  async #end(connection: Connection): Promise<void> {
+    try {
+      await connection.run('commit');
+      if (this.#isClosed) await connection.close();
+      else this.#idle.push(connection);
+    } catch {
+      connection.destroy();
     } finally {
       this.#slots.give(1);
     }
   }
+}
+
+/**
+ * Sends the begin of a transaction together with the first query. Where the begin fails, that query
+ * sees a snapshot of its own, so no query returns rows before the begin has succeeded.
+ */
+async function inSnapshot<T>(connection: Connection, work: SnapshotRead<T>): Promise<T> {
+  const begun = connection.run(begin);
+  const query: Query = async (statement, values) => {
+    const [, rows] = await Promise.all([begun, connection.query(statement, values)]);
+    return rows;
+  };
+  const [, result] = await Promise.all([begun, work(query)]);
+  return result;
 }
 
 /** An error of the caller's own code, such as a guard that does not hold. */
