@@ -18,7 +18,14 @@ export async function openSecondary({
   if (storage.kind !== 'postgres' || storage.replicas === undefined) return undefined;
   const { openReplicaStore } = await import('../engines/postgres/replica-store.js');
   const { replicas: url, schema } = storage;
-  return openReplicaStore({ url, schema, timers, randomness });
+  const store = openReplicaStore({ url, schema, timers, randomness });
+  try {
+    await store.assertUsable();
+    return store;
+  } catch (error) {
+    await store.close();
+    throw error;
+  }
 }
 
 /** A service whose requests to the secondary endpoint are those of another one. */

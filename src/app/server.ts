@@ -94,7 +94,7 @@ export async function startServer(
   const accounts = new CurrentAccounts(makeAccountDirectory(settings.accounts));
   const interceptors = new Interceptors(options, settings);
   const bearer = await bearerOf(settings);
-  // It connects when it is read.
+  // It keeps no connection until it is read.
   const secondary = await openSecondary(settings);
   const data = await openData(settings, () => open(settings, sharing));
   const certificates = await openCertificates(settings, sharing).catch(async (error: unknown) => {

@@ -25,11 +25,12 @@ export interface Pgbouncer extends AsyncDisposable {
 
 /**
  * A pooler before the database at a URL. `mode`: for how long a client has a process of the
- * database.
+ * database. `settings`: further lines of its configuration.
  */
 export async function startPgbouncer(
   target: string,
   mode: 'session' | 'transaction' | 'statement',
+  settings: readonly string[] = [],
 ): Promise<Pgbouncer> {
   const { hostname, port, username, pathname } = new URL(target);
   const own = await freePort();
@@ -46,6 +47,7 @@ export async function startPgbouncer(
     `pool_mode = ${mode}`,
     'default_pool_size = 100',
     'max_client_conn = 1000',
+    ...settings,
   ];
   await writeFile(file, `${lines.join('\n')}\n`);
   if (postgresUser !== undefined) await chown(folder, postgresUser, postgresUser);

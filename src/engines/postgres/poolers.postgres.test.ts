@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
+import { Client } from 'pg';
 import { assertExactly, newLedger, write, writers } from '../../../test/support/commit-ledger.js';
 import { postgresUnderTest, runSql } from '../../../test/support/engine-postgres.js';
 import {
@@ -15,11 +16,15 @@ import {
 } from '../../../test/support/postgres-server.js';
 import { byLength } from '../../../test/support/run-length.js';
 import { it, testMillisMax } from '../../base/conformance/limited-test.js';
+import { systemTimers } from '../../base/async/timers.js';
 import { systemClock } from '../../base/clock.js';
 import { invariant } from '../../base/invariant.js';
 import { storeConformance } from '../../kv/conformance/index.js';
+import { Connection } from './connection.js';
 import { DatabaseError } from './database-error.js';
+import { openReplicaStore } from './replica-store.js';
 import { openPostgresStore } from './store.js';
+import { assertUnshared } from './unshared.js';
 
 /** What the guide says of each mode: a URL as it is, and one with this at its end. */
 const supported = [
@@ -108,6 +113,51 @@ void describe('a PostgreSQL engine behind PgBouncer', { skip }, () => {
         return true;
       });
     }
+  });
+
+  it('refuses connections that two processes have in turns', async () => {
+    invariant(server !== undefined, 'the server has been started');
+    const settings = ['server_round_robin = 1'];
+    await using pooler = await startPgbouncer(server.url, 'transaction', settings);
+    const { url } = pooler;
+    // Two transactions at once make two processes.
+    const clients = [new Client(url), new Client(url)];
+    for (const client of clients) await client.connect();
+    for (const client of clients) await client.query('begin');
+    for (const client of clients) await client.query('rollback');
+    for (const client of clients) await client.end();
+    const parts = { address: url, prepares: true, pipelines: false, isRelaxed: false };
+    const open = () => Connection.open({ ...parts, timers: systemTimers });
+    const first = await open();
+    await assert.rejects(assertUnshared(first, open), /^DatabaseError: .*prepare=false/);
+    await first.close();
+    await assert.rejects(openPostgresStore({ url, clock: systemClock }), /prepare=false/);
+  });
+
+  it('refuses standbys whose connections share processes, where statements are prepared', async () => {
+    const schema = 'standing by';
+    const parts = { clock: systemClock, schema, beats: true };
+    const writer = await openPostgresStore({ url: urlOf('session'), ...parts });
+    const reader = openReplicaStore({ url: urlOf('transaction'), schema });
+    await assert.rejects(reader.assertUsable(), (error) => {
+      assert.ok(error instanceof DatabaseError);
+      assert.match(error.message, /^A standby cannot be used\. postgres:.*prepare=false/);
+      return true;
+    });
+    // One that was away when the server started.
+    await assert.rejects(reader.get(Buffer.from('key')), /^StoreUnavailableError: .*prepare=false/);
+    assert.deepEqual(await reader.synchrony(), { status: 'unavailable' });
+    await reader.close();
+    for (const [mode, parameters] of [
+      ['session', ''],
+      ['transaction', '?prepare=false'],
+    ] as const) {
+      const usable = openReplicaStore({ url: urlOf(mode, parameters), schema });
+      await usable.assertUsable();
+      assert.equal(await usable.get(Buffer.from('key')), undefined);
+      await usable.close();
+    }
+    await writer.close();
   });
 
   it('refuses connections that have no transactions', async () => {

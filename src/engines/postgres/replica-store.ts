@@ -80,6 +80,12 @@ export class ReplicaStore implements Store {
     return Promise.reject(new StoreWriteError('A standby takes no commits.'));
   }
 
+  /** Throws `DatabaseError` when a standby that answers must not be used. */
+  async assertUsable(): Promise<void> {
+    this.#assertOpen();
+    await this.#replicas.assertUsable();
+  }
+
   /** Reads the last heartbeat of the primary that has reached the standby. */
   async synchrony(): Promise<Synchrony> {
     this.#assertOpen();

@@ -1,11 +1,14 @@
 import { setMaxListeners } from 'node:events';
 import type { Timers } from '../../base/async/timers.js';
 import type { Randomness } from '../../base/randomness.js';
-import { messageOf } from '../../base/thrown.js';
+import { codeOf } from '../../base/thrown.js';
 import { StoreClosedError, StoreUnavailableError } from '../../kv/errors.js';
+import { DatabaseError, preparedCodes, reasonOf } from './database-error.js';
 import { shownAddress } from './hosts.js';
 import { Connection } from './connection.js';
 import type { ConnectionSource } from './connection-source.js';
+import { rulesOf } from './product.js';
+import { assertUnshared } from './unshared.js';
 
 export interface ReplicasOptions {
   /** In the order in which they are tried. */
@@ -26,6 +29,8 @@ const backOffMs = { first: 20, last: 500 };
 export class Replicas implements ConnectionSource {
   readonly retries: ConnectionSource['retries'];
   readonly #options: ReplicasOptions;
+  /** The standbys whose connections share nothing, by their places. */
+  readonly #unshared = new Set<number>();
   #current = 0;
   /** The connections to the current standby; among them ones that are lost. */
   #connections: Connection[] = [];
@@ -44,10 +49,29 @@ export class Replicas implements ConnectionSource {
     this.#closing.abort();
   }
 
+  /**
+   * Tries each standby once. Throws `DatabaseError` when one must not be used; those that are away
+   * are tried again by reads.
+   */
+  async assertUsable(): Promise<void> {
+    const { addresses } = this.#options;
+    await Promise.all(
+      addresses.map(async (address, at) => {
+        try {
+          const connection = await this.#open(at, false);
+          await connection.close();
+        } catch (error) {
+          if (!sharesProcesses(error)) return;
+          const text = `A standby cannot be used. ${shownAddress(address)}: ${reasonOf(error)}`;
+          throw new DatabaseError(text, { cause: error });
+        }
+      }),
+    );
+  }
+
   async connect(_limitMs: number, pipelines = false): Promise<Connection> {
-    const { addresses, prepares, timers } = this.#options;
+    const { addresses } = this.#options;
     const { signal } = this.#closing;
-    const own = { prepares, pipelines, isRelaxed: false, timers };
     const former = this.#current;
     const reasons: string[] = [];
     let cause: unknown;
@@ -55,17 +79,32 @@ export class Replicas implements ConnectionSource {
       const at = (former + tried) % addresses.length;
       const address = addresses[at] ?? '';
       try {
-        const connection = await Connection.open({ ...own, address }, signal);
+        const connection = await this.#open(at, pipelines);
         this.#take(connection, at, former);
         return connection;
       } catch (error) {
         if (signal.aborted) throw new StoreClosedError();
         cause = error;
-        reasons.push(`${shownAddress(address)}: ${messageOf(error)}`);
+        reasons.push(`${shownAddress(address)}: ${reasonOf(error)}`);
       }
     }
     throw new StoreUnavailableError(`No standby answers: ${reasons.join('; ')}`, { cause });
   }
+
+  /** Throws `DatabaseError` for one behind a pooler that would mix up what is prepared. */
+  async #open(at: number, pipelines: boolean): Promise<Connection> {
+    const { addresses, prepares, timers } = this.#options;
+    const { signal } = this.#closing;
+    const own = { address: addresses[at] ?? '', prepares, isRelaxed: false, timers };
+    const connection = await Connection.open({ ...own, pipelines }, signal);
+    if (prepares && !this.#unshared.has(at) && rulesOf(connection.product).namesProcesses) {
+      const another = () => Connection.open({ ...own, pipelines: false }, signal);
+      await connection.prepare(() => assertUnshared(connection, another), signal);
+      this.#unshared.add(at);
+    }
+    return connection;
+  }
+
   /** `former`: the current standby when the connection was begun. */
   #take(connection: Connection, at: number, former: number): void {
     if (at !== this.#current && this.#current !== former) {
@@ -80,4 +119,9 @@ export class Replicas implements ConnectionSource {
     this.#connections = [...kept, connection];
     this.#current = at;
   }
+}
+
+/** Whether an error comes from a pooler that shares processes among connections. */
+function sharesProcesses(error: unknown): boolean {
+  return error instanceof DatabaseError || preparedCodes.includes(codeOf(error) ?? '');
 }

@@ -1,0 +1,59 @@
+import assert from 'node:assert/strict';
+import { describe } from 'node:test';
+import { setTimeout as pause } from 'node:timers/promises';
+import { postgresUnderTest, runSql } from '../../../test/support/engine-postgres.js';
+import { postgresOfSuite } from '../../../test/support/postgres-of-suite.js';
+import { withoutPostgres } from '../../../test/support/postgres-server.js';
+import { systemClock } from '../../base/clock.js';
+import { it } from '../../base/conformance/limited-test.js';
+import { partitionPrefix } from '../../kv/partition-prefix.js';
+import type { Store } from '../../kv/store.js';
+
+const prefix = partitionPrefix('tables', 'account', 1, 'partition');
+
+function put(store: Store, name: string) {
+  const key = Buffer.concat([prefix, Buffer.from(name)]);
+  return store.commit({ checks: [], puts: [{ key, value: Buffer.from(name) }], deletes: [] });
+}
+
+void describe('a commit that waits for a synchronous standby', { skip: withoutPostgres }, () => {
+  const server = postgresOfSuite();
+
+  for (const commitForm of ['function', 'transaction'] as const) {
+    for (const ends of ['pg_cancel_backend', 'pg_terminate_backend'] as const) {
+      it(`is not acknowledged when ${ends} ends the wait (${commitForm})`, async (t) => {
+        const { url } = server();
+        const standbys = async (names: string) => {
+          await runSql(url, `alter system set synchronous_standby_names = '${names}'`);
+          await runSql(url, 'select pg_reload_conf()');
+        };
+        const under = await postgresUnderTest({ url, clock: systemClock, commitForm });
+        const { store } = under;
+        await put(store, 'before');
+        t.after(() => standbys(''));
+        await standbys('nobody');
+        const ended = new AbortController();
+        const written = put(store, 'meanwhile').finally(() => ended.abort());
+        /** The processes that wait, but one that was there before. */
+        const waiting = async (former?: unknown) => {
+          for (;;) {
+            assert.ok(!ended.signal.aborted, 'it was acknowledged');
+            const text = `select pid from pg_stat_activity where wait_event = 'SyncRep'`;
+            const pids = (await runSql(url, text)).map((row) => Reflect.get(Object(row), 'pid'));
+            const found = pids.find((pid) => pid !== former);
+            if (found !== undefined) return found as number;
+            await pause(5);
+          }
+        };
+        const first = await waiting();
+        await runSql(url, `select ${ends}(${first})`);
+        // Another connection asks for the outcome: the answer waits for the standby as well.
+        await waiting(first);
+        await standbys('');
+        assert.ok((await written).ok);
+        assert.equal(store.trouble(), undefined);
+        await under.dispose();
+      });
+    }
+  }
+});
