@@ -9,6 +9,11 @@ describe('addresses of a database', () => {
       'postgres://user:p%40ss@second/name?sslmode=require',
     ]);
     assert.deepEqual(addressesOf('postgresql://one'), ['postgresql://one']);
+    // A password that is not encoded: the package takes the last @ as well.
+    assert.deepEqual(addressesOf('postgres://user:p@s,s@first,second/name'), [
+      'postgres://user:p@s,s@first/name',
+      'postgres://user:p@s,s@second/name',
+    ]);
   });
 
   it('are of one scheme, with ports that there are', () => {
@@ -31,12 +36,15 @@ describe('addresses of a database', () => {
   it('are shown without password and parameters', () => {
     const shown = {
       'postgres://user:secret@host:5432/name?password=secret': 'postgres://user@host:5432/name',
+      'postgres://user:se@cr:et@host:5432/name': 'postgres://user@host:5432/name',
+      'postgres://:secret@host/name': 'postgres://@host/name',
       'postgres://user@host/name': 'postgres://user@host/name',
+      'postgres://user@host:5432/name': 'postgres://user@host:5432/name',
+      'postgres://host:5432/name': 'postgres://host:5432/name',
       'postgres://host/name': 'postgres://host/name',
       'postgres://host:5433/name?password=secret': 'postgres://host:5433/name',
       'postgres://first:5433,second:5434/name': 'postgres://first:5433,second:5434/name',
       'postgres://user:secret@first:1,second:2/name': 'postgres://user@first:1,second:2/name',
-      'postgres://user:se@cret?@host/name': 'postgres://user@host/name',
     };
     for (const [address, expected] of Object.entries(shown)) {
       assert.equal(shownAddress(address), expected);

@@ -1,5 +1,5 @@
-/** `postgres://user:password@first:5432,second/name?…` */
-const form = /^(?<before>postgres(?:ql)?:\/\/(?:[^@/?]*@)?)(?<hosts>[^/?]*)(?<behind>.*)$/s;
+/** `postgres://user:password@first:5432,second/name?…`. The last `@` before the hosts counts. */
+const form = /^(?<before>postgres(?:ql)?:\/\/(?:[^/?]*@)?)(?<hosts>[^/?]*)(?<behind>.*)$/s;
 
 /**
  * The connection string of each host in a connection string, in order. Undefined when it is
@@ -15,7 +15,7 @@ export function addressesOf(url: string): readonly string[] | undefined {
 
 /** An address as people may read it: without the password and the parameters. */
 export function shownAddress(address: string): string {
-  return address.replace(/^(\w+:\/\/[^:@/?]*)(?::[^/]*(?=@))?([^?]*).*$/s, '$1$2');
+  return address.replace(/^(\w+:\/\/)(?:([^:/?]*)[^/?]*(@))?([^?]*).*$/s, '$1$2$3$4');
 }
 
 /** Whether a connection string asks for statements that are not prepared: `prepare=false`. */
