@@ -45,6 +45,9 @@ interface QueryText {
   readonly name?: string;
 }
 
+/** The code of a message that is no warning. */
+const noticeCode = '00000';
+
 /** Sent once per connection, so it is not prepared. */
 const versionText = 'select version()';
 
@@ -53,6 +56,7 @@ export class Connection {
   readonly #client: Client;
   readonly #options: ConnectionOptions;
   #isLost = false;
+  #hasWarned = false;
   readonly #queries = new InFlight();
   #product: Product = 'PostgreSQL';
 
@@ -64,6 +68,9 @@ export class Connection {
     client.on('error', () => this.destroy());
     client.on('end', () => {
       this.#isLost = true;
+    });
+    client.on('notice', ({ code }) => {
+      if (code !== noticeCode) this.#hasWarned = true;
     });
   }
 
@@ -115,6 +122,16 @@ export class Connection {
 
   get isLost(): boolean {
     return this.#isLost;
+  }
+
+  /**
+   * Whether the server has sent a warning since this was last asked. It warns of a commit that it
+   * acknowledges without its standby, because somebody has ended the wait.
+   */
+  takeWarning(): boolean {
+    const hasWarned = this.#hasWarned;
+    this.#hasWarned = false;
+    return hasWarned;
   }
 
   /** Rejects with the errors of the package. Destroys a connection that stalls. */
@@ -184,11 +201,16 @@ export class Connection {
 
 /** The statements that set what commits and reads need. */
 function settingsFor(product: Product, options: ConnectionOptions): string {
-  const { settings, tellsDurability } = rulesOf(product);
+  const { settings, newerLimits, tellsDurability } = rulesOf(product);
   const { isRelaxed, idleInTransactionMs: idleMs = idleInTransactionMs } = options;
   const own = [
     `idle_in_transaction_session_timeout = '${idleMs}ms'`,
     ...(isRelaxed && tellsDurability ? ['synchronous_commit = off'] : []),
   ];
-  return [...settings, ...own].map((setting) => `set ${setting}`).join('; ');
+  const all = [...settings, ...own].map((setting) => `set ${setting}`);
+  const newer = newerLimits.map(
+    (name) =>
+      `select set_config('${name}', '0', false) where current_setting('${name}', true) is not null`,
+  );
+  return [...all, ...newer].join('; ');
 }

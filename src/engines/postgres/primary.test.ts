@@ -2,7 +2,8 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { createServer, type Server, type Socket } from 'node:net';
 import { after, before, describe } from 'node:test';
-import { manualTimers } from '../../../test/support/manual-timers.js';
+import { setImmediate as turn } from 'node:timers/promises';
+import { manualTimers, until } from '../../../test/support/manual-timers.js';
 import {
   noRows,
   scriptedPostgres,
@@ -108,7 +109,7 @@ describe('a close while a connection is being opened', () => {
     const { source, close, troubles } = sourceOf('primary');
     const opening = assert.rejects(source.connect(limitMs), StoreClosedError);
     for (const _ of [1, 2]) (await nextOf(server)).destroy();
-    while (troubles.length === 0) await new Promise((resolve) => setImmediate(resolve));
+    while (troubles.length === 0) await turn();
     let isAsked = false;
     server.once('connection', () => {
       isAsked = true;
@@ -229,12 +230,90 @@ describe('the first connection to a list of hosts', () => {
       void found.catch(() => undefined).finally(() => ended.abort());
       // Pauses between attempts, which are shorter than any step of a deadline.
       while (!ended.signal.aborted) {
-        await new Promise((resolve) => setImmediate(resolve));
+        await turn();
         timers.fire(1_000);
       }
       await (await found).close();
     });
   }
+});
+
+describe('a server that takes writes', () => {
+  const refusing = () => {
+    const state: { refusal: readonly string[]; asked: number } = { refusal: [], asked: 0 };
+    const start = () =>
+      scriptedPostgres(
+        () => noRows,
+        () => {
+          state.asked += 1;
+          return state.refusal;
+        },
+      );
+    return { state, start };
+  };
+
+  function primaryOf(servers: readonly ScriptedPostgres[]) {
+    const timers = manualTimers();
+    const clock = manualClock();
+    const troubles: unknown[] = [];
+    const primary = new Primary({
+      addresses: servers.map(({ address }) => address),
+      prepares: true,
+      isRelaxed: false,
+      idleInTransactionMs: undefined,
+      clock,
+      timers,
+      randomness: systemRandomness,
+      onTrouble: (trouble) => troubles.push(trouble),
+    });
+    return { primary, timers, clock, troubles };
+  }
+
+  it('is kept when one before it in the list takes writes as well', async (t) => {
+    t.mock.timers.enable({ apis: ['setTimeout'] });
+    const [one, other] = [refusing(), refusing()];
+    one.state.refusal = refusals.starting;
+    await using a = await one.start();
+    await using b = await other.start();
+    const { primary } = primaryOf([a, b]);
+    await (await primary.connect(limitMs)).close();
+    one.state.refusal = [];
+    await (await primary.connect(limitMs)).close();
+    assert.deepEqual([one.state.asked, other.state.asked], [1, 2]);
+    other.state.refusal = refusals.starting;
+    await (await primary.connect(limitMs)).close();
+    assert.deepEqual([one.state.asked, other.state.asked], [2, 3]);
+    primary.close();
+  });
+
+  it('is found again although nobody asks for a connection any more', async (t) => {
+    t.mock.timers.enable({ apis: ['setTimeout'] });
+    const { state, start } = refusing();
+    state.refusal = ['SFATAL', 'VFATAL', 'C53300', 'Msorry, too many clients already'];
+    await using server = await start();
+    const { primary, timers, clock, troubles } = primaryOf([server]);
+    const ended = new AbortController();
+    const given = assert.rejects(primary.connect(0), /too many clients already/);
+    void given.finally(() => ended.abort());
+    while (!ended.signal.aborted) {
+      await turn();
+      clock.advanceMicros(100_000);
+      timers.fire(1_000);
+    }
+    await given;
+    for (const refusal of [state.refusal, []]) {
+      state.refusal = refusal;
+      assert.notEqual(primary.trouble, undefined);
+      const { asked } = state;
+      await until(() => timers.waiting > 0);
+      timers.fire();
+      await until(() => state.asked > asked);
+    }
+    await until(() => primary.trouble === undefined);
+    assert.equal(troubles.at(-1), undefined);
+    primary.close();
+    await until(() => timers.waiting === 0);
+  });
 });
 
 /** The next connection to a server. */

@@ -1,7 +1,7 @@
 import { setMaxListeners } from 'node:events';
 import { backOff } from '../../base/async/back-off.js';
 import { sleep } from '../../base/async/sleep.js';
-import type { Timers } from '../../base/async/timers.js';
+import type { Timer, Timers } from '../../base/async/timers.js';
 import type { Clock } from '../../base/clock.js';
 import type { Randomness } from '../../base/randomness.js';
 import { codeOf } from '../../base/thrown.js';
@@ -13,7 +13,7 @@ import type { ConnectionSource } from './connection-source.js';
 import { isStandby } from './server-settings.js';
 
 export interface PrimaryOptions {
-  /** In the order in which they are tried. */
+  /** In the order in which they are tried, behind the one that took writes last. */
   readonly addresses: readonly string[];
   readonly prepares: boolean;
   readonly isRelaxed: boolean;
@@ -41,6 +41,8 @@ interface Search {
 
 /** The least time that a caller tries. */
 const leastMs = 1_000;
+/** The pause before the servers are tried although no caller waits for one. */
+const lookMs = 5_000;
 const backOffMs = { first: 20, last: 1_000 };
 
 /** Finds the server that takes writes. */
@@ -50,6 +52,9 @@ export class Primary implements ConnectionSource {
   #trouble: StoreUnavailableError | undefined;
   /** When the trouble began. */
   #troubleMs: number | undefined;
+  /** The place of the server that took writes last. */
+  #last = 0;
+  #looking: Timer | undefined;
   readonly #closing = new AbortController();
 
   constructor(options: PrimaryOptions) {
@@ -75,6 +80,7 @@ export class Primary implements ConnectionSource {
    */
   close(): void {
     this.#closing.abort();
+    this.#looking?.close();
   }
 
   /**
@@ -121,11 +127,35 @@ export class Primary implements ConnectionSource {
       this.#note(found);
       if (isFirst === true && isRefused(found.cause)) throw found;
       const delayMs = backOff(backOffMs, failures, randomness);
-      if (clock.monotonicMs() + delayMs >= endMs) throw found;
+      if (clock.monotonicMs() + delayMs >= endMs) {
+        if (isFirst !== true) this.#lookLater();
+        throw found;
+      }
       await sleep(timers, delayMs, over);
     }
   }
 
+  /**
+   * Looks for a server again when all callers have given up. The connections that are open may
+   * still serve every call, so that nobody else would notice the end of the trouble.
+   */
+  #lookLater(): void {
+    if (this.#looking !== undefined || this.closing.aborted) return;
+    const look = (): void => {
+      this.#looking = undefined;
+      if (this.#trouble !== undefined) void this.#look();
+    };
+    this.#looking = this.#options.timers.start(lookMs, look, undefined);
+  }
+
+  async #look(): Promise<void> {
+    const found = await this.#findOnce(false, this.closing);
+    if (!(found instanceof Connection)) return this.#lookLater();
+    if (!this.closing.aborted) this.#note(undefined);
+    await found.close();
+  }
+
+  /** Tries the server that took writes last, then the others in order. */
   async #findOnce(
     pipelines: boolean,
     over: AbortSignal,
@@ -134,11 +164,14 @@ export class Primary implements ConnectionSource {
     const own = { prepares, pipelines, isRelaxed, idleInTransactionMs, timers };
     const reasons: string[] = [];
     const failures: unknown[] = [];
-    for (const address of addresses) {
+    for (const [at, address] of [...addresses.entries()].sort(firstAt(this.#last))) {
       try {
         const connection = await Connection.open({ ...own, address }, over);
         const standsBy = await connection.prepare(() => isStandby(connection, isRelaxed), over);
-        if (!standsBy) return connection;
+        if (!standsBy) {
+          this.#last = at;
+          return connection;
+        }
         connection.destroy();
         reasons.push(`${shownAddress(address)} is a standby`);
       } catch (error) {
@@ -157,6 +190,12 @@ export class Primary implements ConnectionSource {
     if (isChange) this.#troubleMs = trouble && this.#options.clock.monotonicMs();
     if (isChange) this.#options.onTrouble(trouble);
   }
+}
+
+/** Orders entries of a list so that one place comes first; the others keep their order. */
+function firstAt(place: number) {
+  return ([left]: readonly [number, unknown], [right]: readonly [number, unknown]): number =>
+    Number(right === place) - Number(left === place);
 }
 
 /**

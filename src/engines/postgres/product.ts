@@ -11,6 +11,8 @@ export interface ProductRules {
   readonly namesProcesses: boolean;
   /** The settings of each connection, besides those of `Connection`. */
   readonly settings: readonly string[];
+  /** Limits that only newer servers have, and that each connection turns off. */
+  readonly newerLimits: readonly string[];
   /**
    * The least `server_version_num`; undefined where the number does not tell what the product
    * supports.
@@ -61,7 +63,11 @@ const rules: Readonly<Record<Product, ProductRules>> = {
       'enable_seqscan = off',
       'enable_hashjoin = off',
       'enable_mergejoin = off',
+      // A commit that the database has not replicated is acknowledged with a warning.
+      'client_min_messages = warning',
     ],
+    // Since PostgreSQL 17.
+    newerLimits: ['transaction_timeout'],
     versionMin: 150_000,
     isolations: new Set(['read committed']),
     tellsDurability: true,
@@ -81,6 +87,7 @@ const rules: Readonly<Record<Product, ProductRules>> = {
     hasStandbys: false,
     namesProcesses: false,
     settings: commonSettings,
+    newerLimits: [],
     isolations: new Set(['read committed', 'serializable']),
     tellsDurability: false,
     migrations: portableTables,
@@ -93,6 +100,7 @@ const rules: Readonly<Record<Product, ProductRules>> = {
     hasStandbys: false,
     namesProcesses: false,
     settings: commonSettings,
+    newerLimits: [],
     isolations: new Set(['read committed', 'repeatable read', 'serializable']),
     tellsDurability: false,
     migrations: portableTables,

@@ -107,8 +107,11 @@ export class Session {
   async #applyOnce(call: BatchCall, count: number): Promise<readonly Outcome[]> {
     const open = await this.#opened();
     open.sent = readClocks(this.#options.clock);
+    open.connection.takeWarning();
     try {
       const outcomes = await call(open.connection, { id: open.id, number: open.batch + 1 });
+      // Asks on another connection, whose own commit waits for the standby.
+      if (open.connection.takeWarning()) throw new Error('The database has warned of a commit.');
       open.batch += 1;
       this.#note(open.id, open.batch, outcomes);
       return outcomes;

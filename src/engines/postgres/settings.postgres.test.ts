@@ -68,6 +68,7 @@ void describe('a database that others have set up', { skip: withoutPostgres }, (
       "statement_timeout = '1ms'",
       "lock_timeout = '1ms'",
       "idle_in_transaction_session_timeout = '1ms'",
+      "client_min_messages = 'error'",
       "search_path = ''",
       "bytea_output = 'escape'",
     ]);
@@ -77,6 +78,28 @@ void describe('a database that others have set up', { skip: withoutPostgres }, (
     });
     await Promise.all(additions);
     assert.equal(Buffer.from((await store.get(key))?.value ?? []).readBigInt64BE(), 40n);
+    await store.close();
+  });
+
+  it('ends no commit for the limit of a transaction', async (t) => {
+    const limit = "current_setting('transaction_timeout', true)";
+    const [row] = await runSql(server().url, `select 1 where ${limit} is not null`);
+    if (row === undefined) return t.skip('PostgreSQL has it since 17');
+    const store = await open('timed', ["transaction_timeout = '300ms'"]);
+    const url = new URL(server().url);
+    url.pathname = 'timed';
+    await put(store, 'before');
+    const other = new Client(url.href);
+    await other.connect();
+    await other.query('set transaction_timeout = 0');
+    await other.query('begin; select from tabularium.kv_slot for update');
+    const written = put(store, 'meanwhile');
+    await lockWaits(url.href, 'tabularium', 1);
+    await pause(600);
+    await other.end();
+    assert.ok((await written).ok);
+    const ended = 'select from tabularium.kv_session where closed';
+    assert.equal((await runSql(url.href, ended)).length, 0);
     await store.close();
   });
 
