@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { EntityNotFoundError, type StoredRow } from '../../src/modeling/index.js';
+import { EntityNotFoundError, transaction, type StoredRow } from '../../src/modeling/index.js';
 import { counter, openModel } from '../../src/modeling/model/index.js';
 import { oneToManyOf } from '../../src/modeling/patterns/relations/index.js';
+import { reasonOf } from '../../src/modeling/table/failure-of-one.js';
 import { crashEverywhere } from './support/crash-points.js';
 import { MemoryRows, MemoryTable } from './support/memory-table.js';
 import { regionalDepartmentOf, RegionalDepartment, RegionalEmployee } from './support/regions.js';
@@ -85,6 +86,69 @@ describe('a one-to-many relation without count', () => {
     const lost = { region: 'East', department: 'Nowhere', id: 100 };
     await assert.rejects(oneToManyOf({ ...common, table }).add(lost), EntityNotFoundError);
     assert.equal(rows.all.length, 3);
+  });
+
+  it('requires the parent in the transaction that a child joins, and while another deletes it', async () => {
+    const rows = await filled();
+    const uncounted = () => 0;
+    const { table, entities } = openCounted(rows, 'refuse', undefined, uncounted);
+    const relation = oneToManyOf({ ...common, table });
+    const child = (department: string, id: number) => ({ region: 'East', department, id });
+    const lost = transaction(table).join(relation.adding(child('Nowhere', 1)));
+    await assert.rejects(lost.run(), (error) => reasonOf(error) instanceof EntityNotFoundError);
+    assert.equal(rows.all.length, 3);
+
+    await transaction(table)
+      .join(relation.adding(child('New', 1)))
+      .join(relation.adding(child('New', 2)))
+      .insert(RegionalDepartment, { region: 'East', name: 'New' })
+      .run();
+    await transaction(table)
+      .join(relation.adding(child('New', 3)))
+      .join(relation.adding(child('New', 4)))
+      .run();
+    assert.equal(rows.all.length, 8);
+
+    const key = { region: 'East', name: 'Sales' };
+    let isDeleted = false;
+    const late = openCounted(
+      rows,
+      'refuse',
+      (memory) => {
+        const transact = memory.transact.bind(memory);
+        return Object.assign(memory, {
+          transact: async (writes: Parameters<typeof transact>[0]) => {
+            if (!isDeleted) await entities.departments.delete(key, { ifMatch: '*' });
+            isDeleted = true;
+            return transact(writes);
+          },
+        });
+      },
+      uncounted,
+    ).table;
+    const overtaken = oneToManyOf({ ...common, table: late }).add(child('Sales', 5));
+    await assert.rejects(overtaken, EntityNotFoundError);
+    assert.ok(isDeleted);
+    assert.equal(await entities.employees.get({ region: 'East', id: 5 }), undefined);
+  });
+
+  it('refuses a child that the counter counts in another row than its parent', async () => {
+    const rows = await filled();
+    const { table } = openCounted(rows, 'refuse');
+    const relation = oneToManyOf({
+      ...common,
+      table,
+      parentOf: ({ region }) => ({ region, name: 'Labs' }),
+    });
+    const message = /counts a child in another Department than its parent, in .*DEPARTMENT_Sales/;
+    const added = { region: 'East', department: 'Sales', id: 1 };
+    await assert.rejects(relation.add(added), message);
+    assert.throws(() => relation.adding(added), message);
+    assert.equal(rows.all.length, 3);
+    await relation.add({ ...added, department: 'Labs' });
+    const child = await relation.children.get({ region: 'East', id: 1 });
+    assert.ok(child !== undefined);
+    await assert.rejects(relation.move(child, { ...child, department: 'Sales' }), message);
   });
 
   it('counts a child that moves where it is, wherever the move is killed', async () => {

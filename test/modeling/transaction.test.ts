@@ -126,6 +126,35 @@ describe('a transaction', () => {
     });
   });
 
+  it('can require an entity that it does not write', async () => {
+    const { gateway, departments, employees, department } = await newSales();
+    const hired = (id: number) =>
+      transaction(gateway).insert(Employee, { ...sales, id, name: 'Jo' });
+    await hired(1).require(Headcount, sales).run();
+    const stored = await departments.get(sales);
+    assert.deepEqual(stored, { ...department, ...stored });
+    const requiring = (id: number) => hired(id).require(Headcount, sales);
+    assert.throws(
+      () => requiring(2).delete(Headcount, sales, { ifMatch: '*' }),
+      /cannot delete 'department', which it requires/,
+    );
+    const deleting = hired(2).delete(Headcount, sales, { ifMatch: '*' });
+    assert.throws(() => deleting.require(Headcount, sales), ValueError);
+    assert.throws(() => requiring(2).require(Headcount, { department: 'Labs' }), ValueError);
+    await requiring(2).increment(Headcount, sales, 'employees').run();
+    assert.equal((await departments.get(sales))?.employees, 1);
+
+    await departments.delete(sales, { ifMatch: '*' });
+    await assert.rejects(
+      requiring(3).run(),
+      (error) =>
+        error instanceof TransactionFailedError &&
+        error.index === 1 &&
+        error.reason instanceof EntityNotFoundError,
+    );
+    assert.equal(await employees.get({ ...sales, id: 3 }), undefined);
+  });
+
   it('refuses to be split', async () => {
     const { gateway, takeKinds } = await newSales();
     const insert = (department: string, id: number, name = 'x') =>

@@ -86,6 +86,8 @@ export class Transaction {
   readonly #pending: Pending[] = [];
   #partitionKey: string | undefined;
   readonly #rowKeys = new Set<string>();
+  /** Places of rows that must exist, and that nothing writes so far, by their RowKeys. */
+  readonly #required = new Map<string, number>();
   readonly #randomness: Randomness;
   readonly #timers: Timers;
   readonly #attemptsMax: number;
@@ -243,6 +245,26 @@ export class Transaction {
     return this.update(definition, key, change as Change<D, ReadOf<D>>);
   }
 
+  /**
+   * Refuses the whole transaction, with `EntityNotFoundError` as its reason, when the entity does not
+   * exist. The service checks only rows that a transaction writes, so this is a merge that changes
+   * nothing but the ETag. Another write of the entity in the transaction, before or after, takes its
+   * place; a delete throws `ValueError`.
+   */
+  require<D extends AnyDefinition>(definition: D, key: KeyOf<D>): this {
+    const rowKey = codecOf(definition).key(key);
+    if (this.#partitionKey === rowKey.partitionKey && this.#rowKeys.has(rowKey.rowKey)) {
+      const isDeleted = this.#given().some(
+        (write) => write.kind === 'delete' && write.key.rowKey === rowKey.rowKey,
+      );
+      if (isDeleted) throw requiredError(rowKey);
+      return this;
+    }
+    this.add({ kind: 'merge', row: { ...rowKey, properties: {} }, etag: '*' });
+    this.#required.set(rowKey.rowKey, this.#writes.length - 1);
+    return this;
+  }
+
   /** Adds the writes of a pattern's change. */
   join(change: TransactionChange): this {
     change.addTo(this);
@@ -251,13 +273,21 @@ export class Transaction {
 
   /** Adds a write, unchanged. */
   add(write: RowWrite): this {
-    const place = this.#reserve(keyOfWrite(write));
+    const key = keyOfWrite(write);
+    if (write.kind === 'delete' && this.#required.has(key.rowKey)) throw requiredError(key);
+    const place = this.#reserve(key);
     this.#writes[place] = write;
     return this;
   }
 
   /** The place of a write of a row, which it may have. */
   #reserve({ partitionKey, rowKey }: RowKey): number {
+    const required = this.#partitionKey === partitionKey ? this.#required.get(rowKey) : undefined;
+    if (required !== undefined) {
+      this.#required.delete(rowKey);
+      this.#writes[required] = undefined;
+      return required;
+    }
     if (this.#writes.length >= transactionWritesMax) {
       throw new ValueError(
         `a transaction holds at most ${transactionWritesMax} writes; ` +
@@ -445,6 +475,10 @@ function refuseTooLarge(table: TableGateway, writes: readonly RowWrite[]): void 
 function unmoved({ type }: AnyDefinition, write: PutWrite, { rowKey }: RowKey): PutWrite {
   if (write.row.rowKey === rowKey) return write;
   throw new ValueError(`${type}: ifAbsent made an entity with other keys`);
+}
+
+function requiredError({ rowKey }: RowKey): ValueError {
+  return new ValueError(`a transaction cannot delete '${rowKey}', which it requires to exist`);
 }
 
 /** Whether a transaction may have met its own inserts and deletes when the client repeated it. */

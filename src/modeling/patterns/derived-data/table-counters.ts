@@ -1,3 +1,4 @@
+import type { RowKey } from '../../rows/row.js';
 import type { TableGateway } from '../../table/gateway.js';
 
 /** A counter that a table keeps, for patterns whose rows it counts. */
@@ -9,6 +10,8 @@ export interface TableCounter {
   readonly measures: readonly string[];
   /** Whether an entity without a summary is refused. */
   readonly needsSummary: boolean;
+  /** The key of the summary that an entity names, undefined for none. */
+  readonly summaryOf: (entity: object) => RowKey | undefined;
 }
 
 const countersOf = new WeakMap<TableGateway, readonly TableCounter[]>();

@@ -209,6 +209,7 @@ function counterOf<S extends AnyDefinition, V extends AnyDefinition>({
   source,
   view,
   measures,
+  keyOf,
   ifAbsent,
 }: PlacedCounter<S, V>): TableCounter {
   return {
@@ -216,6 +217,10 @@ function counterOf<S extends AnyDefinition, V extends AnyDefinition>({
     view: view.type,
     measures: Object.keys(measures),
     needsSummary: ifAbsent === 'refuse',
+    summaryOf: (entity) => {
+      const summary = keyOf(entity as ReadOf<S>);
+      return summary === undefined ? undefined : codecOf(view).key(summary);
+    },
   };
 }
 

@@ -9,7 +9,13 @@ import { keyOf } from '../../rows/row-parts.js';
 import type { Row, RowKey } from '../../rows/row.js';
 import { ticksOfMicros } from '../../rows/ticks.js';
 import { isConflict, isConflictBehind, retryConflicts } from '../../table/contention.js';
-import { EntityExistsError, isAmbiguous, TransactionFailedError } from '../../table/errors.js';
+import {
+  EntityExistsError,
+  EntityNotFoundError,
+  isAmbiguous,
+  TransactionFailedError,
+} from '../../table/errors.js';
+import { reasonOf } from '../../table/failure-of-one.js';
 import { existingEntityError } from '../../table/refusals.js';
 import { writeIfPresent } from '../../table/conditional-write.js';
 import { withEncryptedNames } from '../../table/encrypted-names.js';
@@ -27,7 +33,13 @@ import {
   originOf,
   type Moving,
 } from './moving-row.js';
-import { addCount, notFound, typeNameOf, type OneToManyOptions } from './relation.js';
+import {
+  addCount,
+  notFound,
+  requireSameParent,
+  typeNameOf,
+  type OneToManyOptions,
+} from './relation.js';
 
 /** The results of finishing interrupted moves. */
 export interface FinishedMoves {
@@ -52,6 +64,7 @@ export async function moveChild<P extends AnyDefinition, C extends AnyDefinition
   to: CreateOf<C>,
 ): Promise<void> {
   const moved = codecOf(relation.child).complete(to);
+  requireSameParent(relation, moved);
   const from = rowKeyOf(child);
   if (rowKeyOf(moved).partitionKey === from.partitionKey) return moveWithin(relation, child, moved);
   const row = codecOf(relation.child).toRow(moved);
@@ -157,14 +170,23 @@ async function hasArrived(table: TableGateway, error: unknown, mark: RowKey): Pr
   return (await table.get(mark, [])) !== undefined;
 }
 
-/** A change whose first `own` writes are the caller's: their conflicts are not retried. */
+/**
+ * A change whose first `own` writes are the caller's: their conflicts are not retried. Nor is a
+ * parent that does not exist.
+ */
 async function changeBehind<P extends AnyDefinition, C extends AnyDefinition>(
   options: OneToManyOptions<P, C>,
   own: number,
   attempt: () => Promise<void>,
 ): Promise<void> {
   try {
-    await retryConflicts(options.child.type, options, attempt, isConflictBehind(own));
+    const isBehind = isConflictBehind(own);
+    await retryConflicts(
+      options.child.type,
+      options,
+      attempt,
+      (error) => isBehind(error) && !(reasonOf(error) instanceof EntityNotFoundError),
+    );
   } catch (error) {
     throw error instanceof TransactionFailedError && isConflict(error) ? error.reason : error;
   }

@@ -6,11 +6,16 @@ import { DefinitionError } from '../../rows/model-error.js';
 import { retryConflicts } from '../../table/contention.js';
 import { Entities } from '../../table/entities.js';
 import { ConditionFailedError } from '../../table/errors.js';
-import { failureOfOne } from '../../table/failure-of-one.js';
+import { reasonOf } from '../../table/failure-of-one.js';
 import { partitionRows } from '../../table/partition-rows.js';
 import { transaction, type TransactionChange } from '../../table/transaction.js';
 import { finishMoves, moveChild, type FinishedMoves } from './move.js';
-import { parentOrThrow, requireCounted, type OneToManyOptions } from './relation.js';
+import {
+  parentOrThrow,
+  requireCounted,
+  requireSameParent,
+  type OneToManyOptions,
+} from './relation.js';
 
 /**
  * Parents and children of different types in one partition, such as a department and its employees.
@@ -37,14 +42,10 @@ export class OneToMany<P extends AnyDefinition, C extends AnyDefinition> {
 
   /**
    * Inserts a child. Throws `EntityExistsError` when its keys are taken, `EntityNotFoundError` when
-   * it has no parent; then nothing has changed. Where the table counts, a point read of the parent
-   * comes first, because its counter may not count this child.
+   * it has no parent; then nothing has changed. Throws `DefinitionError` where the counter of the
+   * table counts it in another row than its parent.
    */
   async add(child: CreateOf<C>): Promise<void> {
-    const { child: definition, parentOf, count } = this.options;
-    if (count === undefined) {
-      await parentOrThrow(this.options, parentOf(codecOf(definition).complete(child)));
-    }
     await this.#run(this.adding(child));
   }
 
@@ -57,17 +58,21 @@ export class OneToMany<P extends AnyDefinition, C extends AnyDefinition> {
   }
 
   /**
-   * The insert of a child and the count of its parent, to join a transaction. Where the table
-   * counts, only its counter looks for a parent: for a child that it does not count, nobody does.
+   * The insert of a child and the count of its parent, to join a transaction, which is refused
+   * without the parent. Where the table counts, it requires the parent, so that a child which the
+   * counter does not count needs one as well; another write of the parent may join. Throws
+   * `DefinitionError` as `add`.
    */
   adding(child: CreateOf<C>): TransactionChange {
     const { options } = this;
     const added = codecOf(options.child).complete(child);
-    const { parent, count } = options;
+    const { parent, parentOf, count } = options;
+    requireSameParent(options, added);
     return {
       addTo: (writes) => {
         writes.insert(options.child, added);
-        if (count !== undefined) writes.increment(parent, options.parentOf(added), count);
+        if (count === undefined) writes.require(parent, parentOf(added));
+        else writes.increment(parent, parentOf(added), count);
       },
     };
   }
@@ -146,7 +151,7 @@ export class OneToMany<P extends AnyDefinition, C extends AnyDefinition> {
     try {
       await transaction(this.options.table, this.options).join(change).run();
     } catch (error) {
-      throw failureOfOne(error);
+      throw reasonOf(error);
     }
   }
 }

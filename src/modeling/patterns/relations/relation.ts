@@ -4,6 +4,7 @@ import type { AnyDefinition } from '../../definition/entity-definition.js';
 import type { KeyOf, NumberNames, ReadOf } from '../../definition/shapes.js';
 import { etagOf, type Stored } from '../../definition/stored-entity.js';
 import { DefinitionError } from '../../rows/model-error.js';
+import { nameOfKey, placeOfKey } from '../../rows/row-parts.js';
 import type { RowKey } from '../../rows/row.js';
 import type { ContentionOptions } from '../../table/contention.js';
 import { Entities } from '../../table/entities.js';
@@ -39,7 +40,7 @@ export interface OneToManyOptions<
 
 /**
  * Adds a change of a parent's count to a transaction, after a point read of the parent. Where the
- * table counts, only looks whether a parent that gets a child exists.
+ * table counts, only requires the parent that gets a child.
  */
 export async function addCount<P extends AnyDefinition, C extends AnyDefinition>(
   options: OneToManyOptions<P, C>,
@@ -48,10 +49,12 @@ export async function addCount<P extends AnyDefinition, C extends AnyDefinition>
   change: number,
 ): Promise<void> {
   const { parent, count } = options;
-  // A child that the counter of the table does not count needs a parent as well.
-  if (count === undefined && change <= 0) return;
+  if (count === undefined) {
+    // A child that the counter of the table does not count needs a parent as well.
+    if (change > 0) writes.require(parent, parentKey);
+    return;
+  }
   const before = await parentOrThrow(options, parentKey);
-  if (count === undefined) return;
   const next = { ...before, [count]: Number(Reflect.get(before, count)) + change };
   writes.replace(parent, next, { ifMatch: etagOf(before) });
 }
@@ -82,6 +85,28 @@ export function requireCounted<P extends AnyDefinition, C extends AnyDefinition>
           '(count), or declare a counter in openModel and give the table of the model'
       : `the counter of ${child.type} makes a ${parent.type} that is not there, and a child needs a ` +
           "parent: declare it with ifAbsent: 'refuse'",
+  );
+}
+
+/**
+ * Throws `DefinitionError` when each counter of the table counts a child in another row than its
+ * parent. Both keys come from functions, so only a child shows it.
+ */
+export function requireSameParent<P extends AnyDefinition, C extends AnyDefinition>(
+  { parent, child, table, parentOf, count }: OneToManyOptions<P, C>,
+  entity: ReadOf<C> & object,
+): void {
+  if (count !== undefined) return;
+  const own = nameOfKey(codecOf(parent).key(parentOf(entity)));
+  const counted = countersBetween(table, child.type, parent.type).map((each) =>
+    each.summaryOf(entity),
+  );
+  if (counted.some((key) => key === undefined || nameOfKey(key) === own)) return;
+  const [key] = counted;
+  throw new DefinitionError(
+    `the counter of ${child.type} counts a child in another ${parent.type} than its parent` +
+      `${key === undefined ? '' : `, in ${placeOfKey(key)}`}: give both the same function ` +
+      '(keyOf of the counter, parentOf of the relation)',
   );
 }
 
