@@ -13,7 +13,8 @@ import {
   writesOf,
 } from 'tabularium/modeling';
 import { otherPartition, samePartition, withIndexes } from 'tabularium/modeling/indexes';
-import { copies, counter, openModel } from 'tabularium/modeling/model';
+import { announcement, copies, counter, openModel } from 'tabularium/modeling/model';
+import { defineMessage, handle, keyPayload } from 'tabularium/modeling/worker';
 
 const Employee = defineEntity({
   type: 'Employee',
@@ -40,6 +41,13 @@ const Hires = defineEntity({
   properties: { department: string(), year: string() },
   partitionKey: (p) => key`${p.department}`,
   rowKey: (p) => key`hires_${p.year}`,
+});
+
+// Sent for each employee who comes.
+const Hired = defineMessage('hired', { payload: keyPayload(Employee) });
+const welcome = handle(Hired, async ({ department, id }) => {
+  console.log(`welcome, employee ${id} of ${department}`);
+  await Promise.resolve();
 });
 
 const connection = process.env['AZURE_STORAGE_CONNECTION_STRING'] ?? 'UseDevelopmentStorage=true';
@@ -76,7 +84,13 @@ try {
         sourceOf: ({ department, leadId }) => ({ department, id: leadId }),
         copy: (lead) => ({ leadName: lead?.lastName }),
       }),
+      announcement({
+        source: Employee,
+        message: Hired,
+        of: ({ before, after }) => (before === undefined ? after : undefined),
+      }),
     ],
+    handlers: [welcome],
   });
   const { employees, departments } = model.entities;
 
