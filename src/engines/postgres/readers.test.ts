@@ -19,7 +19,7 @@ const chunk = { name: 'chunk', text: 'select chunk' };
 const begin = 'begin isolation level repeatable read read only';
 const row = Buffer.from('row');
 
-/** One reader, over a server that answers as it is told, and statements without a word with a row. */
+/** One reader, over a server that answers as it is told; to other statements with a row. */
 async function readersOver(answers: Readonly<Record<string, () => ScriptedAnswer | undefined>>) {
   const server = await scriptedPostgres(
     (statement) => answers[statement]?.() ?? (statement === chunk.text ? oneRow : noRows),

@@ -27,7 +27,7 @@ void describe('a store over standbys', { skip: withoutPostgres }, () => {
     const read = () => store.synchrony();
     const live = { status: 'live', lastSyncMicros: 1 };
     assert.deepEqual(await read(), live);
-    // The proxy notices the end of a connection a moment later: the first one had another beside it.
+    // The proxy notices the end of a connection a moment later, so the first one may be counted.
     for (let turn = 0; turn < 100 && first.open > 1; turn += 1) await pause(10);
     assert.deepEqual([first.open, second.open], [1, 0]);
     first.refuse();

@@ -1,6 +1,6 @@
 import type { OperationTools } from './tools.js';
 
-/** Measures how long writes and reads of a range wait for its move, in the process that moves it. */
+/** Measures how long writes and reads of a range wait for its move, in the moving process. */
 export class PauseTimes {
   readonly #tools: Pick<OperationTools, 'clock' | 'counters'>;
   /** When they were paused, if they are, in monotonic milliseconds. */
