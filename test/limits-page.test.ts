@@ -291,6 +291,7 @@ const unnoticed = new Set(
     runsMax
     secondsMax
     seedMax
+    sampledBytesMax
     sharedBytesMax
     shortKeyBytesMax
     shortPageBytesMax
