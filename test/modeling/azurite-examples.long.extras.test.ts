@@ -6,13 +6,16 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { startAzurite, type AzuriteService } from '../support/azurite.js';
 
-// The programs of the pattern guide against Azurite: the library depends on nothing of this server.
+// The programs of the guide to table design and of its patterns against Azurite: the library depends on nothing of this server.
 // TABULARIUM_AZURITE_ROUNDS: how often each is run, by default once.
 
 const run = promisify(execFile);
 const rounds = Number(process.env['TABULARIUM_AZURITE_ROUNDS'] ?? 1);
 const root = fileURLToPath(new URL('../../../', import.meta.url));
-const programs = readdirSync(`${root}examples/patterns`)
+const programs = [
+  'modeling.ts',
+  ...readdirSync(`${root}examples/patterns`).map((file) => `patterns/${file}`),
+]
   .filter((file) => file.endsWith('.ts'))
   .map((file) => file.slice(0, -'.ts'.length));
 
@@ -30,7 +33,7 @@ const connectionString = services
 describe('the programs of the pattern guide, with Azurite', { concurrency: 2 }, () => {
   for (const program of programs) {
     it(`${program} runs`, { timeout: 600_000 }, async () => {
-      const compiled = `${root}dist/examples/patterns/${program}.js`;
+      const compiled = `${root}dist/examples/${program}.js`;
       const env = { ...process.env, AZURE_STORAGE_CONNECTION_STRING: connectionString };
       for (let round = 0; round < rounds; round += 1) {
         const { stdout } = await run(process.execPath, [compiled], { env });

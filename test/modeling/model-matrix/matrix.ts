@@ -387,6 +387,15 @@ const patterns: Readonly<Record<string, Pattern>> = {
         .increment(StaffDepartment, { department: 'Sales' }, 'changes')
         .run(),
   },
+  'a transaction that requires entities': {
+    run: ({ model }) =>
+      model
+        .transaction()
+        .insert(StaffEmployee, employeeOf(4))
+        .require(StaffEmployee, at(1))
+        .require(StaffDepartment, { department: 'Sales' })
+        .run(),
+  },
   'bulk work': {
     run: ({ model }) => {
       const make = writesOf(StaffEmployee, { stamp: false });
