@@ -6,7 +6,8 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { startAzurite, type AzuriteService } from '../support/azurite.js';
 
-// The programs of the guide to table design and of its patterns against Azurite: the library depends on nothing of this server.
+// The programs of the guide to table design and of its patterns against Azurite: the library
+// depends on nothing of this server.
 // TABULARIUM_AZURITE_ROUNDS: how often each is run, by default once.
 
 const run = promisify(execFile);
