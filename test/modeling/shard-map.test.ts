@@ -199,9 +199,11 @@ describe('entities of shards', () => {
     const take = () => [a.takeKinds(), b.takeKinds(), control.takeKinds()];
     take();
     await orders.insert({ ...one, amount: 1 });
-    const opening = ['transaction', 'update', 'point-read', 'point-read', 'transaction'];
+    const opening = ['transaction', 'update', 'point-read', 'point-read'];
     const read = ['point-read'];
-    assert.deepEqual(take(), [[...opening, 'transaction'], [], [...read, ...read]]);
+    // The first that the program opens there: it looks at the shard, and names the witness of that.
+    const first = [...opening, ...read, 'transaction', 'update', 'transaction'];
+    assert.deepEqual(take(), [first, [], [...read, ...read]]);
     await orders.insert({ tenant: 'contoso', id: 2, amount: 1 });
     assert.deepEqual(take(), [['transaction'], [], []]);
     await orders.get(one);

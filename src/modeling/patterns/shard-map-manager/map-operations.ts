@@ -9,7 +9,7 @@ import { isoOfTicks, ticksOfMicros } from '../../rows/ticks.js';
 import { allRows } from '../../table/all-rows.js';
 import type { TableGateway } from '../../table/gateway.js';
 import { ownTypeProperty } from '../shard-map/fence.js';
-import { howToKeep, ownerOfShard, requireBound } from '../shard-map/shard-binding.js';
+import { howToKeep, requireBound, rowsOfMap } from '../shard-map/shard-binding.js';
 import { sameRouting } from '../shard-map/map-row.js';
 import type { MapState } from '../shard-map/map-state.js';
 import type { ShardReport, WalkOptions } from '../shard-map/partition-walk.js';
@@ -28,7 +28,7 @@ import {
   type OperationStep,
 } from './operation-record.js';
 import type { ShardKeyText } from './map-schema.js';
-import { isEnded, isFinished, isUnderWay, ProgressLog } from './operation-progress.js';
+import { isEnded, isFinished, isUnderWay, ProgressLog, rowsLeft } from './operation-progress.js';
 import { refuseAnyRestoring } from './restoring-shards.js';
 import type { ShardInfo } from './shard-statuses.js';
 
@@ -108,7 +108,7 @@ export class MapOperations<T extends ShardKeyType = ShardKeyType> {
     await this.#requireOnline(plan.target);
     const left = losingShards(state.routing, plan.target);
     await refuseAnyRestoring(rows, left);
-    await this.#requireAllBound(left, howToKeep);
+    await this.#requireAllBound(state, left, howToKeep);
     if (target === 'empty') await this.#requireEmpty(state.routing, plan.target);
     const id = randomness.uuid();
     const now = this.#now();
@@ -218,7 +218,7 @@ export class MapOperations<T extends ShardKeyType = ShardKeyType> {
    */
   async giveUp(id: string, shard: string): Promise<Operation> {
     const { name, rows, map, shards, tableOf, createTables } = this.#options;
-    const { status, lost } = operationOf(await this.#read(id));
+    const operation = operationOf(await this.#read(id));
     const state = await map.state();
     if (state.phase === 'settled' || !isUnderWay(state, id)) {
       throw new OperationError(`the operation ${id} is not under way on the map '${name}'`);
@@ -236,11 +236,12 @@ export class MapOperations<T extends ShardKeyType = ShardKeyType> {
     }
     await refuseAnyRestoring(rows, [shard]);
     await createTables(shard);
-    if ((await ownerOfShard(tableOf(shard))) !== undefined)
-      return operationOf(await this.#read(id));
+    const found = await rowsOfMap(tableOf(shard), { shard, routing: state.routing });
+    if (found.kind === 'bound') return operation;
     // Noted first: whoever finds the change of the map knows what is lost.
-    const onward = status === 'cancelling' && left.includes(shard) ? 'running' : status;
-    await this.#change(id, { status: onward, lost: [...new Set([...lost, shard])] });
+    const isOnward = operation.status === 'cancelling' && left.includes(shard);
+    const status = isOnward ? 'running' : operation.status;
+    await this.#change(id, { status, lost: [...new Set([...operation.lost, shard])] });
     await map.recovery.giveUp(shard);
     return operationOf(await this.#read(id));
   }
@@ -295,10 +296,7 @@ export class MapOperations<T extends ShardKeyType = ShardKeyType> {
   async #runOn(id: string, mode: OperationMode, options: RunOptions): Promise<Operation> {
     const { map } = this.#options;
     const { concurrency, signal, cleanUp = true } = options;
-    const step = async (
-      name: OperationStep,
-      work: (walk: WalkOptions) => Promise<ShardReport | MapState>,
-    ): Promise<ShardReport | MapState> => {
+    const step: StepRunner = async (name, work) => {
       // Each time: a restore may have begun while the step before went on.
       await this.#requireWhole(await map.state());
       const log = new ProgressLog(async (partitions) => {
@@ -330,7 +328,7 @@ export class MapOperations<T extends ShardKeyType = ShardKeyType> {
         }
         if (isFinished(state, id)) {
           if (cleanUp) await step('cleaning-up', (walk) => map.cleanUp(walk));
-          const details = cleanUp ? '' : notCleanedUp;
+          const details = cleanUp ? '' : rowsLeft;
           return await this.#change(id, { status: 'completed', step: 'ended', details });
         }
       } catch (error) {
@@ -406,7 +404,7 @@ export class MapOperations<T extends ShardKeyType = ShardKeyType> {
     await this.#change(last.operation, {
       status: isDone ? 'completed' : 'cancelled',
       step: 'ended',
-      details: isDone ? notCleanedUp : 'taken back',
+      details: isDone ? rowsLeft : 'taken back',
     });
   }
 
@@ -420,14 +418,18 @@ export class MapOperations<T extends ShardKeyType = ShardKeyType> {
     const { routing, target } = state;
     const shards = [...losingShards(routing, target), ...losingShards(target, routing)];
     await refuseAnyRestoring(rows, shards);
-    await this.#requireAllBound(shards);
+    await this.#requireAllBound(state, shards);
   }
 
   /** Throws `ModelError` for a shard whose account was emptied. A point read of each. */
-  async #requireAllBound(shards: readonly string[], instead?: string): Promise<void> {
-    const { name, tableOf } = this.#options;
+  async #requireAllBound(
+    { routing }: MapState,
+    shards: readonly string[],
+    instead?: string,
+  ): Promise<void> {
+    const title = `the map '${this.#options.name}'`;
     for (const shard of new Set(shards)) {
-      await requireBound(tableOf(shard), { shard, title: `the map '${name}'` }, instead);
+      await requireBound(this.#options.tableOf(shard), { shard, title, routing }, instead);
     }
   }
 
@@ -490,9 +492,6 @@ export class MapOperations<T extends ShardKeyType = ShardKeyType> {
   }
 }
 
-const notCleanedUp = 'the rows that moved are still on their former shards';
+type Work = (walk: WalkOptions) => Promise<ShardReport | MapState>;
 
-type StepRunner = (
-  name: OperationStep,
-  work: (walk: WalkOptions) => Promise<ShardReport | MapState>,
-) => Promise<ShardReport | MapState>;
+type StepRunner = (name: OperationStep, work: Work) => ReturnType<Work>;

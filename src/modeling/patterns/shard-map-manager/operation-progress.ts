@@ -1,6 +1,9 @@
 import type { MapState } from '../shard-map/map-state.js';
 import type { Operation } from './operation-record.js';
 
+/** The details of an operation that was not cleaned up. */
+export const rowsLeft = 'the rows that moved are still on their former shards';
+
 /** Whether nothing is left to be done for an operation. */
 export function isEnded({ status }: Operation): boolean {
   return status === 'completed' || status === 'cancelled';

@@ -2,7 +2,7 @@ import type { Clock } from '../../../base/clock.js';
 import { findMapState } from '../shard-map/map-row.js';
 import { shardsOfState } from '../shard-map/map-state.js';
 import type { WalkedShard } from '../shard-map/partition-walk.js';
-import { ownerOfShard, requireOwner } from '../shard-map/shard-binding.js';
+import { ownerOfShard, requireOwner, rowsOfMap } from '../shard-map/shard-binding.js';
 import type { TableGateway } from '../../table/gateway.js';
 import { tableExists, ifTableExists } from './absent-table.js';
 import { ManagerError } from './manager-errors.js';
@@ -29,8 +29,8 @@ export interface LackedTables {
   /** Tables of maps that are not there, such as those that were made while it was detached. */
   readonly missing: readonly string[];
   /**
-   * Maps that lead to the shard while its table knows nothing of them: it is not there, or empty,
-   * or of another account, or was restored without the rows of the map.
+   * Maps that lead to the shard while its table knows nothing of them, or has lost their rows: it
+   * is not there, or empty, or of another account, or was restored without the rows of the map.
    */
   readonly unbound: readonly string[];
 }
@@ -111,7 +111,7 @@ export class ShardTables {
   }
 
   /**
-   * Writes nothing. A point read for each table, and two more for each map. Throws
+   * Writes nothing. A point read for each table, and up to four more for each map. Throws
    * `ShardTakenError` for the table of another map, or of another shard.
    */
   async lackedBy(shard: string, maps: readonly ManagerRow[]): Promise<LackedTables> {
@@ -123,23 +123,26 @@ export class ShardTables {
         if (!(await tableExists(tableOf(each)))) missing.push(each);
       }
       const state = await findMapState(control, name);
-      const isUsed = state !== undefined && shardsOfState(state).includes(shard);
-      const isBound = await this.#isBound(shard, name, tableIn(texts));
-      if (isUsed && !isBound) unbound.push(name);
+      await this.#refuseOther(shard, name, tableIn(texts));
+      if (state === undefined || !shardsOfState(state).includes(shard)) continue;
+      const { routing } = state;
+      const found = await ifTableExists(() =>
+        rowsOfMap(tableOf(tableIn(texts)), { shard, routing }),
+      );
+      if (found?.kind !== 'bound') unbound.push(name);
     }
     return { missing, unbound };
   }
 
   /**
-   * Whether the table of a shard is bound to this map. Throws `ShardTakenError` when it is bound to
-   * another map, or to this map as another shard.
+   * Throws `ShardTakenError` when the table of a shard is bound to another map, or to this map as
+   * another shard.
    */
-  async #isBound(shard: string, map: string, tableName: string): Promise<boolean> {
+  async #refuseOther(shard: string, map: string, tableName: string): Promise<void> {
     const { control, location } = this.#parts;
     const table = location(shard).table(tableName);
     const found = await ifTableExists(() => ownerOfShard(table));
     if (found !== undefined) requireOwner(table, found, { map, control: control.table, shard });
-    return found !== undefined;
   }
 
   /**
@@ -155,7 +158,7 @@ export class ShardTables {
 
   /** Creates the tables of maps in a shard, and copies their reference data to it. */
   async #prepare(shard: string, maps: readonly ManagerRow[], compared: ComparedBy): Promise<void> {
-    for (const { name, texts } of maps) await this.#isBound(shard, name, tableIn(texts));
+    for (const { name, texts } of maps) await this.#refuseOther(shard, name, tableIn(texts));
     await this.create(shard, maps);
     for (const row of maps) await this.#bringReferences(shard, row, compared);
   }

@@ -25,6 +25,7 @@ import {
   type RecoveryPlan,
   type ShardDifference,
 } from './recovery.js';
+import { rowsOfMap } from './shard-binding.js';
 import { noTable, StaleMapError } from './shard-errors.js';
 import type { RequireWhole, ShardStepOptions } from './shard-map-options.js';
 import { contentPartitions } from './shown-rows.js';
@@ -84,10 +85,11 @@ export class MapRecovery {
   /**
    * In `settled`: where the map and its shards disagree, for `recover`. Writes nothing. A range
    * read of each shard for 1,000 of the rows that the map keeps in partitions, and range reads of
-   * both shards for each difference. With `only` the differences of one shard: of partitions that
-   * it has by the map, or about which it disagrees with the map. Throws `StaleMapError` while the
-   * map changes, `UnknownShardError` for a shard that is not known, and `ShardTakenError` for a
-   * table that is that of another shard, such as of an account with two names.
+   * both shards for each difference; up to four point reads of each shard. With `only` the
+   * differences of one shard: of partitions that it has by the map, or about which it disagrees
+   * with the map. Throws `StaleMapError` while the map changes, `UnknownShardError` for a shard
+   * that is not known, and `ShardTakenError` for a table that is that of another shard, such as of
+   * an account with two names.
    */
   async plan(keep: KeptSide, { only }: { readonly only?: string } = {}): Promise<RecoveryPlan> {
     requireKeptSide(keep);
@@ -96,8 +98,15 @@ export class MapRecovery {
     if (only !== undefined) tableAmong(all, only);
     const { version, routing } = await this.#settled();
     await refuseOtherShards();
+    const emptied: string[] = [];
+    for (const shard of shardsOf(routing)) {
+      if (only !== undefined && only !== shard) continue;
+      const { kind } = await rowsOfMap(tableAmong(all, shard), { shard, routing });
+      if (kind !== 'bound') emptied.push(shard);
+    }
     const found = await findDifferences({ shards: all, textOf, routing }, only);
-    return Object.freeze({ version, keep, ...(only === undefined ? {} : { only }), ...found });
+    const asked = only === undefined ? {} : { only };
+    return Object.freeze({ version, keep, ...asked, emptied, ...found });
   }
 
   /**
@@ -184,7 +193,10 @@ export class MapRecovery {
         `'${partitionKey}' is not ${kind} on '${shard}' any more; plan again`,
       );
     }
-    return this.recover({ version, keep, differences: [found], isWhole: true }, options);
+    return this.recover(
+      { version, keep, differences: [found], emptied: [], isWhole: true },
+      options,
+    );
   }
 
   /**

@@ -36,6 +36,7 @@ import { copyPartition } from './partition-copy.js';
 import { PartitionHomes } from './partition-homes.js';
 import { PartitionClosedError, UnknownShardError } from './shard-errors.js';
 import { requireBound } from './shard-binding.js';
+import { ShardLooks } from './shard-looks.js';
 import type { RequireWhole } from './shard-map-options.js';
 import type { RoutedPartitions } from './sharded-table.js';
 import type { StoredMap } from './stored-map.js';
@@ -47,6 +48,7 @@ export interface PartitionsOptions {
   readonly textOf: (partitionKey: string) => string;
   readonly requireWhole: RequireWhole;
   readonly readsOwned: boolean;
+  readonly refreshMs: number;
   readonly takeOverMs: number;
   readonly patienceMs: number;
   readonly clock: Clock;
@@ -84,9 +86,12 @@ export class Partitions implements RoutedPartitions {
   /** Each transaction has the owner row as well. */
   readonly ownWrites = 1;
   readonly #options: PartitionsOptions;
+  readonly #looks: ShardLooks;
 
   constructor(options: PartitionsOptions) {
     this.#options = options;
+    const { map, clock, refreshMs } = options;
+    this.#looks = new ShardLooks({ title: map.title, clock, refreshMs });
   }
 
   /** Throws `UnknownShardError` for a shard without a table in this program. */
@@ -221,7 +226,7 @@ export class Partitions implements RoutedPartitions {
       }
       if (route.before === undefined) {
         if (claim === undefined) return { isOpened: false, copied: 0 };
-        await claim.open((await epochOf(home, partitionKey)) + 1);
+        await this.#open(claim, route, state, (await epochOf(home, partitionKey)) + 1);
         return { isOpened: true, copied: 0 };
       }
       const before = this.shard(route.before, partitionKey);
@@ -239,7 +244,7 @@ export class Partitions implements RoutedPartitions {
       const copied = isCopied ? await copyPartition(before, claim) : 0;
       // Once more: what was read may be a part of a backup, whose restore began meanwhile.
       await requireBoth();
-      await claim.open(Math.max(own, other) + 1);
+      await this.#open(claim, route, state, Math.max(own, other) + 1);
       return { isOpened: true, copied };
     };
     return this.untilDone(`opening '${partitionKey}'`, async () => {
@@ -270,7 +275,8 @@ export class Partitions implements RoutedPartitions {
     const { map, requireWhole } = this.#options;
     try {
       if (isOfOperation(state) && before !== undefined) {
-        await requireBound(this.shard(before), { shard: before, title: map.title });
+        const { routing } = state;
+        await requireBound(this.shard(before), { shard: before, title: map.title, routing });
       }
       await requireWhole([home, before]);
     } catch (error) {
@@ -279,6 +285,22 @@ export class Partitions implements RoutedPartitions {
         ? error
         : new NotWholeError(messageOf(error), { cause: error });
     }
+  }
+
+  /** Throws `ModelError` where the account of the shard was emptied, and leaves no claim then. */
+  async #open(claim: Claim, { home }: Route, state: MapState, epoch: number): Promise<void> {
+    const { partitionKey, table } = claim;
+    const opened = { shard: home ?? '', table, partitionKey, text: this.textOf(partitionKey) };
+    try {
+      await this.#looks.require(opened, state);
+    } catch (error) {
+      await claim.release();
+      const { map } = this.#options;
+      if ((await map.fresh()).version === state.version) throw error;
+      throw new OutdatedAttemptError(`${map.title} has changed`, { cause: error });
+    }
+    await claim.open(epoch);
+    await this.#looks.note(opened, state);
   }
 
   /**

@@ -42,6 +42,11 @@ export interface RecoveryPlan {
   /** The shard that was asked about; absent: all. */
   readonly only?: string;
   readonly differences: readonly ShardDifference[];
+  /**
+   * Shards that the map leads to and whose accounts were emptied, also where the binding was left.
+   * What no other shard knows of them is no difference.
+   */
+  readonly emptied: readonly string[];
   /** False: there are more than a plan holds. Recover, and plan again. */
   readonly isWhole: boolean;
 }

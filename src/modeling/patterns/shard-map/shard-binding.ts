@@ -1,13 +1,20 @@
+import { shardOfText, type ShardRouting } from '../../../placement/shard-routing.js';
 import { reservedPartitionKeys } from '../../definition/reserved-keys.js';
 import { storedText, textIn } from '../../rows/row-parts.js';
 import { ModelError } from '../../rows/model-error.js';
 import type { Row } from '../../rows/row.js';
 import { unlessPresent, writeIfPresent } from '../../table/conditional-write.js';
 import type { TableGateway } from '../../table/gateway.js';
+import { epochOf } from './fence.js';
 import { ShardTakenError } from './shard-errors.js';
 
 // The row by which a table is a shard of one map. The steps of a map walk over all partitions of
 // its tables, so two maps on one table would move each other's rows.
+//
+// It names a witness: a partition that was opened there. As long as the map routes that to the
+// shard, the shard has its epoch: only `cleanUp` deletes epochs, of partitions that are elsewhere
+// by the map, and it forgets such a witness first. So a table with the binding and without the
+// epoch of its witness has lost its rows.
 
 /** The map of a table: its name, and the name of the table that it is stored in. */
 export interface MapOfShard {
@@ -20,6 +27,18 @@ export interface ShardOwner extends MapOfShard {
   readonly shard: string;
 }
 
+/** A partition that was opened on a shard, and the text that it is routed by. */
+export interface ShardWitness {
+  readonly partitionKey: string;
+  readonly text: string;
+}
+
+/** The binding of a table as it is found. */
+export interface ShardBinding extends ShardOwner {
+  /** Undefined: none was opened there since it was bound. */
+  readonly witness: ShardWitness | undefined;
+}
+
 const bindingKey = { partitionKey: reservedPartitionKeys.shardBinding, rowKey: 'map' } as const;
 const bindingType = 'ShardBinding';
 
@@ -30,12 +49,41 @@ export function isBindingRow({ partitionKey, rowKey, properties }: Row): boolean
 }
 
 /** The map of a table; undefined: none. One point read. */
-export async function ownerOfShard(table: TableGateway): Promise<ShardOwner | undefined> {
+export async function ownerOfShard(table: TableGateway): Promise<ShardBinding | undefined> {
   const row = await table.get(bindingKey);
   if (row === undefined || !isBindingRow(row)) return undefined;
   const { properties } = row;
   const [map, control, shard] = ['Map', 'Control', 'Shard'].map((name) => textIn(properties, name));
-  return { map: map ?? '', control: control ?? '', shard: shard ?? '' };
+  const partitionKey = textIn(properties, 'Witness');
+  const text = textIn(properties, 'WitnessText');
+  const witness =
+    partitionKey === undefined || text === undefined ? undefined : { partitionKey, text };
+  return { map: map ?? '', control: control ?? '', shard: shard ?? '', witness };
+}
+
+/** Makes an open partition the witness of its shard. A write; nothing where the binding is gone. */
+export async function bearWitness(
+  table: TableGateway,
+  { partitionKey, text }: ShardWitness,
+): Promise<void> {
+  const properties = {
+    EntityType: storedText(bindingType),
+    Witness: storedText(partitionKey),
+    WitnessText: storedText(text),
+  };
+  const row: Row = { ...bindingKey, properties };
+  await writeIfPresent(() => table.write({ kind: 'merge', row, etag: '*' }));
+}
+
+/**
+ * As `bindShard`, of a table that is taken as it is: a witness that is not there is forgotten. One
+ * more point read, and a write where there is such a witness.
+ */
+export async function rebindShard(table: TableGateway, owner: ShardOwner): Promise<void> {
+  await bindShard(table, owner);
+  const witness = (await ownerOfShard(table))?.witness;
+  if (witness === undefined || (await epochOf(table, witness.partitionKey)) > 0) return;
+  await table.write({ kind: 'upsert-replace', row: bindingRow(owner) });
 }
 
 /**
@@ -80,13 +128,7 @@ export async function refuseOtherShards(
 export async function bindShard(table: TableGateway, owner: ShardOwner): Promise<void> {
   const found = await ownerOfShard(table);
   if (found === undefined) {
-    const properties = {
-      EntityType: storedText(bindingType),
-      Map: storedText(owner.map),
-      Control: storedText(owner.control),
-      Shard: storedText(owner.shard),
-    };
-    const row: Row = { ...bindingKey, properties };
+    const row = bindingRow(owner);
     const isBound = await unlessPresent(() => table.write({ kind: 'insert', row }));
     if (isBound !== undefined) return;
     await refuseForeignRow(table);
@@ -95,24 +137,64 @@ export async function bindShard(table: TableGateway, owner: ShardOwner): Promise
   requireOwner(table, found, owner);
 }
 
+/** A shard, the title of its map, and how that routes. */
+export interface ShardOfMap {
+  readonly shard: string;
+  readonly title: string;
+  readonly routing: ShardRouting;
+}
+
 /**
- * Throws `ModelError` for a shard whose table is that of no map any more, though an operation moves
- * partitions from there: what it does not have would count as deleted. One point read. `instead`
- * says what to do; of an operation under way when absent.
+ * Throws `ModelError` for a shard whose table is that of no map any more, or has lost its rows:
+ * what it does not have would count as deleted. `instead` says what to do; of an operation under
+ * way when absent. Up to two point reads.
  */
 export async function requireBound(
   table: TableGateway,
   shard: ShardOfMap,
   instead = howToGoOn,
 ): Promise<void> {
-  if ((await ownerOfShard(table)) === undefined) throw unboundShard(table, shard, instead);
+  const { kind } = await rowsOfMap(table, shard);
+  refuseLost(table, shard, kind, instead);
 }
 
-/** A shard, and the title of its map. */
-export interface ShardOfMap {
-  readonly shard: string;
-  readonly title: string;
+/**
+ * What a table has of its map: `unbound`: not even its binding; `lost`: its binding alone. Up to
+ * two point reads, and one more before it is `lost`.
+ */
+export async function rowsOfMap(
+  table: TableGateway,
+  { shard, routing }: Pick<ShardOfMap, 'shard' | 'routing'>,
+): Promise<{ readonly kind: RowsOfMap; readonly witness: ShardWitness | undefined }> {
+  const found = await ownerOfShard(table);
+  const witness = found?.witness;
+  if (found === undefined) return { kind: 'unbound', witness };
+  if (witness === undefined || shardOfText(routing, witness.text) !== shard) {
+    return { kind: 'bound', witness };
+  }
+  if ((await epochOf(table, witness.partitionKey)) > 0) return { kind: 'bound', witness };
+  // It may have been forgotten meanwhile, when its partition was deleted here.
+  const again = (await ownerOfShard(table))?.witness;
+  const isForgotten = again?.partitionKey !== witness.partitionKey;
+  return { kind: isForgotten ? 'bound' : 'lost', witness: again };
 }
+
+/**
+ * Forgets the witnesses of shards that have others by the map, before their epochs are deleted. A
+ * point read of each shard, and a write for such a witness.
+ */
+export async function forgetWitnesses(
+  shards: Iterable<{ readonly name: string; readonly table: TableGateway }>,
+  routing: ShardRouting,
+): Promise<void> {
+  for (const { name, table } of shards) {
+    const found = await ownerOfShard(table);
+    if (found?.witness === undefined || shardOfText(routing, found.witness.text) === name) continue;
+    await table.write({ kind: 'upsert-replace', row: bindingRow(found) });
+  }
+}
+
+export type RowsOfMap = 'unbound' | 'lost' | 'bound';
 
 const howToGoOn =
   'give the right account, or detach the shard and restore it, and run the operation again; where ' +
@@ -123,16 +205,30 @@ export const howToKeep =
   'give the right account, or restore it; or take it as it is, by rebuildLocal of recovery, with a ' +
   "manager by attach (unbound: 'taken')";
 
-/** For a shard whose table is that of no map any more. `instead` says what to do. */
-export function unboundShard(
+/** Throws `ModelError` for a table that has not what it had of its map. */
+export function refuseLost(
   { table }: TableGateway,
   { shard, title }: ShardOfMap,
+  kind: RowsOfMap,
   instead: string,
-): ModelError {
-  return new ModelError(
-    `the table ${table} of the shard '${shard}' knows nothing of ${title} any more: its ` +
-      `account was emptied, or is another one; ${instead}`,
+): void {
+  if (kind === 'bound') return;
+  const what =
+    kind === 'lost' ? `has lost the rows of ${title}` : `knows nothing of ${title} any more`;
+  throw new ModelError(
+    `the table ${table} of the shard '${shard}' ${what}: its account was emptied, or is another ` +
+      `one; ${instead}`,
   );
+}
+
+function bindingRow({ map, control, shard }: ShardOwner): Row {
+  const properties = {
+    EntityType: storedText(bindingType),
+    Map: storedText(map),
+    Control: storedText(control),
+    Shard: storedText(shard),
+  };
+  return { ...bindingKey, properties };
 }
 
 async function refuseForeignRow(table: TableGateway): Promise<void> {

@@ -38,11 +38,13 @@ import {
 import type { RoutingChange } from './routing-changes.js';
 import {
   bindShard,
+  forgetWitnesses,
   howToKeep,
   ownerOfShard,
   refuseOtherShards,
+  rebindShard,
+  requireBound,
   requireOwner,
-  unboundShard,
   type MapOfShard,
 } from './shard-binding.js';
 import { StaleMapError } from './shard-errors.js';
@@ -99,6 +101,7 @@ export class ShardMap {
       textOf: routeBy,
       requireWhole,
       readsOwned: reads === 'owned',
+      refreshMs,
       takeOverMs,
       patienceMs,
       clock,
@@ -130,7 +133,7 @@ export class ShardMap {
       walk: (state, names, step, work) =>
         this.#walks.again({ step: 'recovery', state, shards: names, options: step, work }),
       requireWhole,
-      bind: (shard) => this.#bindShards([shard]),
+      bind: (shard) => rebindShard(this.#partitions.shard(shard), { ...this.#owner(), shard }),
       checked: (routing) => this.#checked(routing),
       cutOver: (step) => this.cutOver(step),
       finish: () => this.finish(),
@@ -343,6 +346,7 @@ export class ShardMap {
     if (state.phase !== 'settled') throw this.#phases.error(state, ['settled']);
     await this.#map.settle(state);
     await this.#refuseOtherShards();
+    await forgetWitnesses(this.#walks.walked(this.#walks.shardNames), state.routing);
     const parts = {
       map: this.#map,
       partitions: this.#partitions,
@@ -423,9 +427,8 @@ export class ShardMap {
       const table = this.#partitions.shard(shard);
       const found = await ownerOfShard(table);
       if (found !== undefined) requireOwner(table, found, { ...this.#owner(), shard });
-      else if (left.includes(shard)) {
-        throw unboundShard(table, { shard, title: this.#map.title }, howToKeep);
-      }
+      if (!left.includes(shard)) continue;
+      await requireBound(table, { shard, title: this.#map.title, routing }, howToKeep);
     }
     await this.#bindShards(shardsOf(target).filter((shard) => !bound.includes(shard)));
   }
