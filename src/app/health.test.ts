@@ -1,11 +1,15 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import { setImmediate as turn } from 'node:timers/promises';
+import { manualTimers } from '../../test/support/manual-timers.js';
 import { fasterTimers } from '../../test/support/quick-timers.js';
 import { systemTimers } from '../base/async/timers.js';
+import { silentLogger } from '../http/exchange/logger.js';
 import { StoreUnavailableError, StoreWriteError } from '../kv/errors.js';
 import type { ServedStore } from '../kv/served-store.js';
 import { openStore } from './backend.js';
 import { startServer } from './server.js';
+import { StoreHealth } from './store-health.js';
 
 /** Shortens waits for a store. */
 const hastyTimers = fasterTimers(100, systemTimers);
@@ -72,6 +76,22 @@ void describe('the health of a server', () => {
     await using server = await serverWith(state);
     state.get = () => new Promise(() => undefined);
     assert.deepEqual(await server.health(), away);
+  });
+
+  void it('waits for a store and for content that say nothing at the same time', async () => {
+    const timers = manualTimers();
+    const silent = () => new Promise<never>(() => undefined);
+    const store = { get: silent };
+    const data = { store, trouble: () => undefined, checkContentPlace: silent };
+    const check = new StoreHealth({ data, timers, logger: silentLogger }).check();
+    let isOver = false;
+    const answer = check.finally(() => (isOver = true));
+    assert.equal(timers.waiting, 2, 'it waits for one of them alone');
+    while (!isOver) {
+      timers.fire();
+      await turn();
+    }
+    assert.equal(await answer, 'away');
   });
 
   void it('comes back by being asked, when nobody else asks the store', async () => {

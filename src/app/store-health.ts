@@ -16,7 +16,9 @@ const probeLimitMs = 3_000;
 const returnLimitMs = 200;
 
 export interface StoreHealthOptions {
-  readonly data: OpenData;
+  readonly data: Pick<OpenData, 'trouble' | 'checkContentPlace'> & {
+    readonly store: Pick<OpenData['store'], 'get'>;
+  };
   readonly timers: Timers;
   readonly logger: Logger;
 }
@@ -33,7 +35,7 @@ export class StoreHealth {
     this.#options = options;
   }
 
-  /** Reads the store once, however many ask at the same time. Resolves within six seconds. */
+  /** Reads the store once, however many ask at the same time. Resolves within three seconds. */
   async check(): Promise<Exclude<Health, 'closing'>> {
     const { data, logger, timers } = this.#options;
     // The trouble of the store was logged when it began. A store that is away needs a read to
@@ -43,6 +45,8 @@ export class StoreHealth {
     if (trouble !== undefined && !(trouble instanceof StoreUnavailableError)) return 'failed';
     const late = () => new StoreUnavailableError('The store does not answer in time.');
     const limitMs = trouble === undefined ? probeLimitMs : returnLimitMs;
+    // Both are looked at together, so that their waits do not add up.
+    const content = this.#isContentSound();
     try {
       await within(this.#probe(), { limitMs, timers, late });
     } catch (error) {
@@ -51,7 +55,7 @@ export class StoreHealth {
       return 'failed';
     }
     if (data.trouble() !== undefined) return 'away';
-    return (await this.#isContentSound()) ? 'ok' : 'failed';
+    return (await content) ? 'ok' : 'failed';
   }
 
   /** Looks at the content once, however many ask at the same time. A late answer counts as none. */
