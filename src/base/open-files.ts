@@ -1,5 +1,9 @@
 import { readFileSync } from 'node:fs';
 
+/** Advice for people about an error `EMFILE`, and about one `ENFILE`; without a full stop. */
+export const raiseOpenFiles = 'Raise the limit on open files (ulimit -n 1024, or more)';
+export const raiseSystemOpenFiles = 'Raise the limit of the system on open files';
+
 /**
  * How many files, connections included, the process may have open. Infinite where the system has no
  * such limit or does not tell it. Node has raised its own limit as far as it may.

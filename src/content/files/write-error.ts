@@ -1,3 +1,4 @@
+import { raiseOpenFiles, raiseSystemOpenFiles } from '../../base/open-files.js';
 import { codeOf, messageOf } from '../../base/thrown.js';
 import { ContentWriteError } from '../errors.js';
 
@@ -13,11 +14,8 @@ const remedies: ReadonlyMap<string | undefined, string> = new Map([
   ['EROFS', 'Mount its disk so that it can be written: the server then goes on by itself.'],
   ['EACCES', allow],
   ['EPERM', allow],
-  [
-    'EMFILE',
-    'Raise the limit on open files (ulimit -n 1024, or more), and start the server again.',
-  ],
-  ['ENFILE', 'Raise the limit of the system on open files.'],
+  ['EMFILE', `${raiseOpenFiles}, and start the server again.`],
+  ['ENFILE', `${raiseSystemOpenFiles}.`],
 ]);
 
 /** Runs work that changes files. Errors of the system become a `ContentWriteError`. */

@@ -1,4 +1,5 @@
 import { getSystemErrorMap } from 'node:util';
+import { raiseOpenFiles, raiseSystemOpenFiles } from '../../base/open-files.js';
 import { codeOf, messageOf } from '../../base/thrown.js';
 import { DataDirectoryError } from './directory/data-directory-error.js';
 
@@ -11,8 +12,8 @@ const remedies: ReadonlyMap<string, string> = new Map([
   ['EFBIG', `Raise the limit on the size of files. ${startAgain}`],
   ['EROFS', `Mount it so that it can be written. ${startAgain}`],
   ['EIO', `Make room there, or repair the disk: see what the system says of it. ${startAgain}`],
-  ['EMFILE', `Raise the limit on open files (ulimit -n 1024, or more). ${startAgain}`],
-  ['ENFILE', `Raise the limit of the system on open files. ${startAgain}`],
+  ['EMFILE', `${raiseOpenFiles}. ${startAgain}`],
+  ['ENFILE', `${raiseSystemOpenFiles}. ${startAgain}`],
 ]);
 
 const choose = 'Choose another directory.';

@@ -133,6 +133,18 @@ it('a hold for which there is no thread ends the connection, and the owner can c
   await holds.close();
 });
 
+it('who joins an owner that lets nobody in is told what that owner may lack', async (t) => {
+  const { directory, remove } = await temporaryLocation();
+  t.after(remove);
+  const store = await openLmdbStore({ directory, clock: manualClock(), durability: 'relaxed' });
+  await store.close();
+  // It closes each connection, as an owner does whose thread could not begin.
+  const owner = await listenOn(directory, 'token');
+  t.after(() => owner.close());
+  const joining = openLmdbStore({ directory, clock: manualClock(), sharing: 'join' });
+  await assert.rejects(joining, { reason: 'disk', message: /too few open files.*ulimit -n 1024/ });
+});
+
 it(
   'a start beside a living owner is refused before it opens the data file',
   costly(),

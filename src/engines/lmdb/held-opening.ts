@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import type { Socket } from 'node:net';
 import { connectTo } from '../../base/lock-socket.js';
 import { livingOwner } from './check/directory-check.js';
-import { noOwner } from './directory/data-directory-error.js';
+import { noOwner, notLetIn } from './directory/data-directory-error.js';
 import { attach, openAgain, type Environment, type EnvironmentOptions } from './environment.js';
 import { withinWait, type LockWaitOptions } from './lock-wait.js';
 import { holdReply, holdRequest } from './hold-protocol.js';
@@ -34,7 +34,7 @@ async function attachHeld(
   const { directory } = options;
   for (let attempt = 1; attempt <= attemptsMax; attempt += 1) {
     const owner = await livingOwner(directory);
-    if (owner === undefined) break;
+    if (owner === undefined) throw noOwner(directory);
     const connection = await connectTo(directory, owner).catch(() => undefined);
     if (connection === undefined) continue;
     try {
@@ -45,7 +45,7 @@ async function attachHeld(
       connection.destroy();
     }
   }
-  throw noOwner(directory);
+  throw notLetIn(directory);
 }
 
 /** Asks the owner, and resolves to false when it ends the connection instead of an answer. */

@@ -1,3 +1,5 @@
+import { raiseOpenFiles } from '../../../base/open-files.js';
+
 /**
  * Why a data directory was refused. `in-use`: another server owns it. `no-owner`: it was to be
  * joined, but has no owner. `newer-format`: a later release wrote it. `older-format`: an earlier
@@ -42,6 +44,15 @@ export function inUse(
     'in-use',
     `The data directory ${directory} is in use by ${by}${since}. ` +
       'Stop it, or choose another directory with --location.',
+  );
+}
+
+/** A living process owns the directory, and did not let this one open its data file. */
+export function notLetIn(directory: string): DataDirectoryError {
+  return new DataDirectoryError(
+    'disk',
+    `The process that owns the data directory ${directory} could not let another one open its data ` +
+      `file: it may have too few open files or threads for that. ${raiseOpenFiles}, and start again.`,
   );
 }
 
