@@ -84,10 +84,10 @@ void describe('the health of a server', () => {
     const store = { get: silent };
     const data = { store, trouble: () => undefined, checkContentPlace: silent };
     const check = new StoreHealth({ data, timers, logger: silentLogger }).check();
-    let isOver = false;
-    const answer = check.finally(() => (isOver = true));
+    const state = { isOver: false };
+    const answer = check.finally(() => (state.isOver = true));
     assert.equal(timers.waiting, 2, 'it waits for one of them alone');
-    while (!isOver) {
+    while (!state.isOver) {
       timers.fire();
       await turn();
     }
