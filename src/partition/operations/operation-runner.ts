@@ -24,8 +24,8 @@ const drainLookMs = 250;
 const noteMs = 2_000;
 /** A range that failed to leave a store is tried again after this time, in milliseconds. */
 const stuckRestMs = 60_000;
-/** Entries of a page of a copy, at most: reading and writing one takes a few milliseconds. */
-export const pageEntriesStandard = 500;
+/** Entries of a page of a copy, at most: reading and writing one takes a millisecond or two. */
+export const pageEntriesStandard = 100;
 /** About how long writes wait for the end of a move, unless it was begun with another time. */
 export const pauseMillisStandard = 2_000;
 
