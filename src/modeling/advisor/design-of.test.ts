@@ -59,7 +59,7 @@ describe('a design from a definition and its workload', () => {
   });
 
   it('is reviewed without anything typed by hand, and asks only what is answered', () => {
-    const ids = ['fan-out-query', 'shard-key-skew', 'split-foreseeable', 'vertical-split'];
+    const ids = ['fan-out-query', 'split-foreseeable', 'vertical-split'];
     assert.deepEqual([...new Set(idsOf({ routing }))].toSorted(), ids);
     assert.ok(idsOf({ routing, answers: { backupPlan: 'no' } }).includes('no-backup-plan'));
     assert.ok(!idsOf({}).includes('fan-out-query'));

@@ -32,6 +32,12 @@ export interface NameAdvice {
 /** With fewer names nothing is said. */
 const namesLeast = 3;
 
+/**
+ * Fewer numbers are too often in order by chance, as hashes are: of three one time in three, of five
+ * one time in sixty.
+ */
+const numbersLeast = 5;
+
 /** Advice about names, which are given in the order in which blobs are made. */
 export function blobNameAdvice(names: readonly string[]): NameAdvice {
   const [first = ''] = names;
@@ -39,7 +45,7 @@ export function blobNameAdvice(names: readonly string[]): NameAdvice {
   const say = (kind: NameAdvice['kind'], prefix: string, advice: string): NameAdvice =>
     Object.freeze({ kind, prefix, advice });
   if (names.length < namesLeast) {
-    return say('unknown', common, 'Give more names, in the order of writing.');
+    return say('unknown', common, more);
   }
   const isRising = names.every((name, index) => (names[index - 1] ?? '') < name);
   const isFalling = names.every((name, index) => index === 0 || (names[index - 1] ?? '') > name);
@@ -54,11 +60,14 @@ export function blobNameAdvice(names: readonly string[]): NameAdvice {
   }
   const prefix = common.replace(/\d+$/, '');
   if (names.every((name) => /\d/.test(name.charAt(prefix.length)))) {
+    if (names.length < numbersLeast) return say('unknown', common, more);
     const how = 'put a hash of three digits first';
     return say('numbers-first', prefix, `${where(prefix)} grow with each blob: ${how}.`);
   }
   return say('spread', prefix, 'The names are in order, but begin with no number or date.');
 }
+
+const more = 'Give more names, in the order of writing.';
 
 /** A year, a month and a day in this order, with or without something between them. */
 const datePattern = /(?<!\d)(?:19|20)\d\d[-_/.]?(?:0[1-9]|1[0-2])[-_/.]?(?:0[1-9]|[12]\d|3[01])/;

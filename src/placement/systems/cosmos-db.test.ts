@@ -50,9 +50,22 @@ describe('Cosmos DB', () => {
     assert.equal(keyOf('multi-hash', 'a', 'b', 'c', 'd'), 'too-much');
     assert.equal(keyOf('v1', 'a', 'b'), 'too-much');
     assert.equal(keyOf('v2'), 'bad-key');
-    assert.equal(keyOf('v2', NaN), 'bad-key');
+    for (const value of [NaN, Infinity, -Infinity]) assert.equal(keyOf('v2', value), 'bad-key');
     assert.equal(cosmosKeyFault('v2', ['é'.repeat(1025)])?.reason, 'too-much');
     assert.equal(cosmosKeyFault('v2', ['é'.repeat(1024)]), undefined);
+  });
+
+  it('refuses values of other types, as callers without types may give, and names the level', () => {
+    for (const odd of [{}, [], 5n, new Date(0), () => 0, Symbol('id')]) {
+      for (const version of ['v1', 'v2', 'multi-hash'] as const) {
+        const values = [odd] as unknown as readonly CosmosValue[];
+        assert.equal(keyOf(version, ...values), 'bad-key', `${typeof odd}, ${version}`);
+        assert.equal(cosmosKeyFault(version, values)?.reason, 'bad-key');
+      }
+    }
+    const second = ['eu', 5n] as unknown as readonly CosmosValue[];
+    const refusal = cosmosKey('multi-hash', second);
+    assert.match(refusal.kind === 'refused' ? refusal.message : '', /^value 2 .*bigint; give/);
   });
 
   it('finds the range of a key, and says when the ranges have none or two', () => {

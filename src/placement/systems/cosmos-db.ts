@@ -35,8 +35,8 @@ const charactersV1 = 100;
  * The effective partition key of one value, or of the levels of a hierarchical key. `v1` takes one
  * value. Numbers are doubles; lone surrogates count as U+FFFD. −0 has another key than 0, as in the
  * official client, whose requests say 0 for both: give 0 for an item that it has written. Refused:
- * no value at all, several values of `v1`, more than three levels, and numbers that JSON does not
- * have.
+ * no value at all, several values of `v1`, more than three levels, numbers that JSON does not have,
+ * and values of other types, such as objects.
  */
 export function cosmosKey(
   version: CosmosVersion,
@@ -70,8 +70,24 @@ function valuesRefusal(
     const what = `${values.length} values; ${version} has at most ${levels}`;
     return refused('too-much', `${what}; join the last ones into one text`);
   }
-  const odd = values.find((value) => typeof value === 'number' && !Number.isFinite(value));
-  return odd === undefined ? undefined : refused('bad-key', `${String(odd)} is no number of JSON`);
+  const odd = values.findIndex((value) => valueFault(value) !== undefined);
+  if (odd < 0) return undefined;
+  return refused('bad-key', `value ${odd + 1} of the key ${valueFault(values[odd]) ?? ''}`);
+}
+
+/** What makes a value unfit for a key. Callers without types may give anything. */
+function valueFault(value: unknown): string | undefined {
+  switch (typeof value) {
+    case 'string':
+    case 'boolean':
+    case 'undefined':
+      return undefined;
+    case 'number':
+      return Number.isFinite(value) ? undefined : `is ${value}, which is no number of JSON`;
+    default:
+      if (value === null) return undefined;
+      return `is of the type ${typeof value}; give a text, a number, a boolean, null or undefined`;
+  }
 }
 
 function levelsOf(version: CosmosVersion): number | undefined {

@@ -118,7 +118,15 @@ describe('Redis', () => {
       kind: 'any',
       servers: proxies,
     });
-    assert.equal(redisServer('foo', { kind: 'slots', ranges: [] }).kind, 'refused');
-    assert.equal(redisServer('foo', { kind: 'ring', points: [] }).kind, 'refused');
+  });
+
+  it('says what a scheme lacks that has no server for a key', () => {
+    const messageOf = (lacking: RedisScheme): string => {
+      const place = redisServer('foo', lacking);
+      return place.kind === 'refused' ? place.message : place.kind;
+    };
+    assert.match(messageOf({ kind: 'slots', ranges: [] }), /slot 12182; give every slot a server$/);
+    assert.match(messageOf({ kind: 'ring', points: [] }), /ring has no server; add one$/);
+    assert.match(messageOf({ kind: 'proxy', proxies: [] }), /^0 servers/);
   });
 });

@@ -140,11 +140,11 @@ export type RedisPlace =
 export function redisServer(key: RedisKey, scheme: RedisScheme): RedisPlace {
   switch (scheme.kind) {
     case 'ring':
-      return serverOf(ringServer(redisHashTag(key), scheme), 'the ring has no server');
+      return serverOf(ringServer(redisHashTag(key), scheme), 'the ring has no server; add one');
     case 'slots': {
       const slot = redisSlot(key);
       const range = scheme.ranges.find(({ from, to }) => from <= slot && slot <= to);
-      return serverOf(range?.server, `no server has the slot ${slot}`);
+      return serverOf(range?.server, `no server has the slot ${slot}; give every slot a server`);
     }
     case 'proxy': {
       const bad = serversRefusal(scheme.proxies);
@@ -157,7 +157,7 @@ export function redisServer(key: RedisKey, scheme: RedisScheme): RedisPlace {
 
 function serverOf(server: string | undefined, missing: string): RedisPlace {
   if (server !== undefined) return Object.freeze({ kind: 'server', server });
-  return refused('outside', `${missing}; give every slot a server`);
+  return refused('outside', missing);
 }
 
 function ringServer(tag: Bytes, { points }: RedisRing): string | undefined {

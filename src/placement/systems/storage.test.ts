@@ -15,8 +15,10 @@ describe('blobs', () => {
     assert.equal(kindOf('a/2024-01-01', 'a/b/2024-01-02', 'a/c/2024-01-03'), 'spread');
     const { prefix } = blobNameAdvice(['log/2024-05-30', 'log/2024-05-31', 'log/2024-06-01']);
     assert.equal(prefix, 'log/');
-    assert.equal(kindOf('order0001', 'order0002', 'order0003'), 'numbers-first');
-    assert.equal(kindOf('9', '8', '7'), 'numbers-first');
+    const numbers = [1, 2, 3, 4, 5].map((number) => `order000${number}`);
+    assert.equal(kindOf(...numbers), 'numbers-first');
+    assert.equal(kindOf('9', '8', '7', '6', '5'), 'numbers-first');
+    assert.equal(kindOf('017-a', '203-b', '811-c'), 'unknown', 'hashes in order by chance');
     assert.equal(kindOf('order0007', 'order0002', 'order0003'), 'spread');
     assert.equal(kindOf('anna', 'bert', 'carl'), 'spread');
     assert.equal(kindOf('1', '2'), 'unknown');

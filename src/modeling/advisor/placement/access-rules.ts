@@ -67,7 +67,7 @@ export const accessRules: readonly PlacementRule[] = [
     advice: 'Place a shard, or a copy, in the region of its callers.',
     remarks: ({ queries = [], shards = [] }) => {
       const regions = new Set(shards.map(({ region }) => region));
-      if (regions.has(undefined)) return [];
+      if (regions.size === 0 || regions.has(undefined)) return [];
       return queries
         .filter(({ region }) => region !== undefined && !regions.has(region))
         .map(({ name, region = '' }) => ({

@@ -9,6 +9,8 @@ const keyTypes: readonly string[] =
 const skewFactor = 2;
 /** A tenant with more of a shard than this makes it be split sooner or later. */
 const tenantShare = 1 / 4;
+/** Hashes and letters even out only over several values for each shard. */
+const valuesOfShard = 10;
 
 function requestsOf(shards: readonly ShardFacts[]): number {
   return shards.reduce((sum, { requestsPerSecond }) => sum + requestsPerSecond, 0);
@@ -33,7 +35,10 @@ export const keyRules: readonly PlacementRule[] = [
         problem: 'Shards are chosen by first letters, and some are far more frequent than others.',
         figures: { values: key?.values ?? 0 },
       }));
-      const isCoarse = key !== undefined && shards.length > 1 && key.values < 10 * shards.length;
+      // A list or ranges give each value its shard on purpose: too few are those that leave a shard
+      // empty.
+      const least = (key?.by === 'value' ? 1 : valuesOfShard) * shards.length;
+      const isCoarse = key !== undefined && shards.length > 1 && key.values < least;
       const few = remarkIf(isCoarse, () => ({
         subject: 'key',
         problem: `It has ${key?.values} values for ${shards.length} shards.`,
@@ -48,7 +53,8 @@ export const keyRules: readonly PlacementRule[] = [
     advice: 'Give the tenant a shard of its own now, by a list, or plan the split.',
     remarks: ({ shards = [] }) =>
       shards
-        .filter(({ largestTenant = 0 }) => largestTenant > tenantShare)
+        // A tenant that makes all of a shard has it for itself already.
+        .filter(({ largestTenant = 0 }) => largestTenant > tenantShare && largestTenant < 1)
         .map(({ name, largestTenant = 0 }) => ({
           subject: `shard '${name}'`,
           problem: `One tenant makes ${Math.round(largestTenant * 100)} % of it.`,

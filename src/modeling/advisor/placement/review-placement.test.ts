@@ -262,6 +262,48 @@ const further: readonly (readonly [id: string, why: string, PlacementDesign, Pla
     { shards: two, key: { ...key, values: 20 } },
   ],
   [
+    'shard-key-skew',
+    'fewer values than shards, in a list',
+    { shards: two, key: { ...key, by: 'value', values: 1 } },
+    { shards: two, key: { ...key, by: 'value', values: 2 } },
+  ],
+  [
+    'split-foreseeable',
+    'a tenant with others, but not by one alone',
+    { shards: [shard('a', 1, { largestTenant: 0.99 })] },
+    { shards: [shard('a', 1, { largestTenant: 1 })] },
+  ],
+  [
+    'geo-far',
+    'shards elsewhere, but not by shards that are not told',
+    { shards: [shard('a', 1, { region: 'eu' })], queries: [{ ...query, region: 'us' }] },
+    { queries: [{ ...query, region: 'us' }] },
+  ],
+  [
+    'monotone-names',
+    'numbers of blobs, but not by hashes that are in order by chance',
+    { blobNames: ['order-1', 'order-2', 'order-3', 'order-4', 'order-5'] },
+    { blobNames: ['017-a', '203-b', '811-c'] },
+  ],
+  [
+    'eventhub-count',
+    'growth, but not where a hub can get more partitions',
+    { systems: { eventHubs: { partitions: 4, partitionsLater: 8, tier: 'standard' } } },
+    { systems: { eventHubs: { partitions: 4, partitionsLater: 8, tier: 'premium' } } },
+  ],
+  [
+    'eventhub-count',
+    'growth beyond what a hub can get',
+    { systems: { eventHubs: { partitions: 4, partitionsLater: 101, tier: 'premium' } } },
+    { systems: { eventHubs: { partitions: 4, partitionsLater: 100, tier: 'premium' } } },
+  ],
+  [
+    'search-units',
+    'a tier, but not by one of which nothing is published',
+    { systems: { search: { partitions: 5, replicas: 1, tier: 'standard' } } },
+    { systems: { search: { partitions: 5, replicas: 1, tier: 'S1' } } },
+  ],
+  [
     'monotone-names',
     'names of blobs',
     { blobNames: ['2024-05-30', '2024-05-31', '2024-06-01'] },
@@ -315,6 +357,22 @@ const further: readonly (readonly [id: string, why: string, PlacementDesign, Pla
     'criticality',
     { shards: two, queries: [{ ...query, hasKey: false, perSecond: 0.1, isCritical: true }] },
     { shards: two, queries: [{ ...query, hasKey: false, perSecond: 0.1, isCritical: false }] },
+  ],
+  [
+    'vertical-split',
+    'changes between reads, but not by rare ones',
+    {
+      fields: [
+        { ...field('name'), readsPerSecond: 99 },
+        { ...field('state'), writesPerSecond: 1 },
+      ],
+    },
+    {
+      fields: [
+        { ...field('name'), readsPerSecond: 100 },
+        { ...field('state'), writesPerSecond: 1 },
+      ],
+    },
   ],
   [
     'vertical-split',

@@ -3,6 +3,8 @@ import type { FieldFacts, OperationAnswers } from './design.js';
 
 /** Fields whose rates differ by more than this are better kept apart. */
 const rateFactor = 10;
+/** A field that changes less often than once in so many reads of another hardly disturbs it. */
+const readsOfChange = 100;
 
 export const shapeRules: readonly PlacementRule[] = [
   {
@@ -104,7 +106,9 @@ function isDynamic(field: FieldFacts, fields: readonly FieldFacts[]): boolean {
   const others = fields.filter((other) => other !== field);
   return others.some(
     ({ readsPerSecond, writesPerSecond }) =>
-      readsPerSecond > 0 && field.writesPerSecond > rateFactor * writesPerSecond,
+      readsPerSecond > 0 &&
+      field.writesPerSecond > rateFactor * writesPerSecond &&
+      field.writesPerSecond * readsOfChange > readsPerSecond,
   );
 }
 

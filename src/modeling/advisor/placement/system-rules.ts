@@ -6,6 +6,9 @@ import { busPin, busTransactionPin } from '../../../placement/systems/service-bu
 import type { SystemFacts } from './design.js';
 import { overLimit, remarkIf, type PlacementRule, type Remark } from './placement-rule.js';
 
+/** Tiers of Event Hubs whose hubs can get more partitions, by the documentation. */
+const growingHubs: ReadonlySet<string> = new Set(['premium', 'dedicated']);
+
 type BusFacts = NonNullable<SystemFacts['serviceBus']>;
 
 export const systemRules: readonly PlacementRule[] = [
@@ -68,17 +71,18 @@ export const systemRules: readonly PlacementRule[] = [
     remarks: ({ systems: { eventHubs } = {} }, own) => {
       if (eventHubs === undefined) return [];
       const { partitions, partitionsLater = partitions, tier = 'standard', units } = eventHubs;
+      const needed = growingHubs.has(tier) ? Math.max(partitions, partitionsLater) : partitions;
       const ofHub = limitOf({ system: 'event-hubs', name: 'partitions', tier }, own);
       const ofUnit = limitOf({ system: 'event-hubs', name: 'partitions-of-unit', tier }, own);
       const isOverUnits =
-        units !== undefined && ofUnit !== undefined && partitions > units * ofUnit.value;
+        units !== undefined && ofUnit !== undefined && needed > units * ofUnit.value;
       const limit = isOverUnits ? ofUnit : ofHub;
-      const isFewer = partitionsLater > partitions;
-      const isBeyond = isOverUnits || (limit !== undefined && partitions > limit.value);
+      const isFewer = partitionsLater > needed;
+      const isBeyond = isOverUnits || (limit !== undefined && needed > limit.value);
       return remarkIf(isFewer || isBeyond, () => ({
         subject: 'Event Hubs',
         problem: isBeyond
-          ? `${partitions} partitions are more than the tier has.`
+          ? `${needed} partitions are more than the tier has.`
           : `${partitionsLater} partitions will be needed; there are ${partitions} for ever.`,
         figures: { partitions, partitionsLater },
         limit: isBeyond ? limit : undefined,
@@ -257,7 +261,7 @@ export const systemRules: readonly PlacementRule[] = [
       );
       const indexes = limitOf({ system: 'search', name: 'indexes', tier }, own);
       return [
-        ...remarkIf(!isLegal, () => ({
+        ...remarkIf(!isLegal && limit !== undefined, () => ({
           subject: 'Azure Search',
           problem: `${partitions} partitions with ${replicas} replicas cannot be had.`,
           figures: { partitions, replicas },

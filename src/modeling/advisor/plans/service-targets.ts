@@ -1,3 +1,6 @@
+import type { KnownSystem } from '../../../placement/limits/known-limit.js';
+import { limitOf } from '../../../placement/limits/known-limits.js';
+
 /**
  * The load that a service is meant to carry, and the bounds of its pages. Targets are not exact
  * limits: beyond them the service answers 503. Other servers have others, so a caller can give
@@ -17,14 +20,17 @@ export interface ServiceTargets {
 }
 
 /**
- * The targets that Azure publishes for a storage account and its tables ("Scalability and
- * performance targets for Table storage"): 2,000 entities/s a partition, 20,000 requests/s and 500
- * TiB an account. A page holds at most 1,000 entities and 4 MiB.
+ * The targets that Azure publishes for a storage account and its tables, as `knownLimits` has them
+ * with source and date, and the bounds of a page.
  */
 export const cloudTargets: ServiceTargets = Object.freeze({
-  partitionEntitiesPerSecond: 2_000,
-  accountRequestsPerSecond: 20_000,
-  accountBytes: 500 * 2 ** 40,
+  partitionEntitiesPerSecond: published('table', 'partition-rate'),
+  accountRequestsPerSecond: published('storage-account', 'account-rate'),
+  accountBytes: published('storage-account', 'account-bytes'),
   pageEntities: 1_000,
   pageBytes: 4 * 2 ** 20,
 });
+
+function published(system: KnownSystem, name: string): number {
+  return limitOf({ system, name })?.value ?? Infinity;
+}
