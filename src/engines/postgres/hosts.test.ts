@@ -45,6 +45,12 @@ describe('addresses of a database', () => {
       'postgres://host:5433/name?password=secret': 'postgres://host:5433/name',
       'postgres://first:5433,second:5434/name': 'postgres://first:5433,second:5434/name',
       'postgres://user:secret@first:1,second:2/name': 'postgres://user@first:1,second:2/name',
+      'postgres://user:se@cret?@host/name': 'postgres://user@host/name',
+      'postgres://user:se/cret@host/name?sslmode=require': 'postgres://user@host/name',
+      'postgres://user:se?cret@host/name': 'postgres://user@host/name',
+      'postgres://user:se?cret=1@host/name': 'postgres://user@host/name',
+      'postgres://host:5433?password=se@cret': 'postgres://host:5433',
+      'postgres://host/name?password=se@cret': 'postgres://host/name',
     };
     for (const [address, expected] of Object.entries(shown)) {
       assert.equal(shownAddress(address), expected);

@@ -13,9 +13,22 @@ export function addressesOf(url: string): readonly string[] | undefined {
   return addresses.every((address) => URL.canParse(address)) ? addresses : undefined;
 }
 
-/** An address as people may read it: without the password and the parameters. */
+/** Parameters at the end of an address: `?name=value&…`. */
+const parameters = /\?(?:\w+=.*)?$/s;
+/** An address without user, password and parameters. */
+const bare = /^\w+:\/\/[^:,/]*(?::\d+)?(?:,[^:,/]*(?::\d+)?)*(?:\/.*)?$/s;
+
+/**
+ * An address as people may read it: without the password and the parameters. A password may have
+ * characters that should be encoded, such as `/`, `?` and `@`: hosts begin behind the last `@`.
+ */
 export function shownAddress(address: string): string {
-  return address.replace(/^(\w+:\/\/)(?:([^:/?]*)[^/?]*(@))?([^?]*).*$/s, '$1$2$3$4');
+  const plain = address.replace(parameters, '');
+  const isBare = !plain.includes('@') && (!address.includes('@') || bare.test(plain));
+  if (isBare) return plain;
+  const [beginning = ''] = /^(?:\w+:\/\/)?[^:@/?]*/.exec(address) ?? [];
+  const hosts = (plain.includes('@') ? plain : address).split('@').at(-1) ?? '';
+  return `${beginning}@${hosts.replace(parameters, '')}`;
 }
 
 /** Whether a connection string asks for statements that are not prepared: `prepare=false`. */

@@ -142,12 +142,13 @@ export class Containers<R extends Draft, Draft extends ContainerRecord = R> {
 
   /**
    * Creates the record with a fresh id. Returns the existing record when the identity is taken.
-   * Throws the refusal of a reservation of the name.
+   * Throws the refusal of a reservation of the name. `grows`: as of a commit.
    */
   async create(
     account: string,
     identity: string,
     make: (id: number) => Draft,
+    { grows = true }: Pick<CommitBatch, 'grows'> = {},
   ): Promise<{ readonly created: boolean; readonly record: R }> {
     invariant(identity.length <= identityLengthMax, 'the name of a new container is too long');
     const key = this.#nameKey(account, identity);
@@ -165,7 +166,7 @@ export class Containers<R extends Draft, Draft extends ContainerRecord = R> {
         checks: [{ key, version: 'absent' }, ...(held?.checks ?? [])],
         puts: [{ key, value }],
         deletes: held?.deletes ?? [],
-        grows: true,
+        grows,
       });
       if (!result.ok) return overtaken;
       return { created: true, record: this.#kind.decode(value, result.version) };

@@ -97,7 +97,9 @@ export class Tables {
     const known = await this.#containers.prefixOf(account, name);
     if (known !== undefined) return known;
     const make = (id: number): PolicedRecord => ({ id, name, identifiers: [] });
-    const { record } = await this.#containers.create(account, tableIdentity(name), make);
+    // The server's own writes go on where clients are refused.
+    const options = { grows: false };
+    const { record } = await this.#containers.create(account, tableIdentity(name), make, options);
     return containerPrefix(tableKind.service, account, record.id);
   }
 
