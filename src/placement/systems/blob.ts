@@ -33,8 +33,8 @@ export interface NameAdvice {
 const namesLeast = 3;
 
 /**
- * Fewer numbers are too often in order by chance, as hashes are: of three one time in three, of five
- * one time in sixty.
+ * Fewer numbers are too often in order by chance, as hashes are: of three one time in three, of
+ * five one time in sixty.
  */
 const numbersLeast = 5;
 

@@ -56,15 +56,15 @@ describe('Cosmos DB', () => {
   });
 
   it('refuses values of other types, as callers without types may give, and names the level', () => {
+    const untyped = (values: readonly unknown[]) => values as readonly CosmosValue[];
     for (const odd of [{}, [], 5n, new Date(0), () => 0, Symbol('id')]) {
       for (const version of ['v1', 'v2', 'multi-hash'] as const) {
-        const values = [odd] as unknown as readonly CosmosValue[];
+        const values = untyped([odd]);
         assert.equal(keyOf(version, ...values), 'bad-key', `${typeof odd}, ${version}`);
         assert.equal(cosmosKeyFault(version, values)?.reason, 'bad-key');
       }
     }
-    const second = ['eu', 5n] as unknown as readonly CosmosValue[];
-    const refusal = cosmosKey('multi-hash', second);
+    const refusal = cosmosKey('multi-hash', untyped(['eu', 5n]));
     assert.match(refusal.kind === 'refused' ? refusal.message : '', /^value 2 .*bigint; give/);
   });
 
