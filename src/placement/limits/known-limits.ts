@@ -3,18 +3,19 @@ import type { KnownLimit, KnownSystem, LimitQuery, LimitSource } from './known-l
 /** Name, value, unit, and the tier unless it is every one. */
 type Figure = readonly [name: string, value: number, unit: string, tier?: string];
 
-const dates = {
+/** When the guidance was published, and the day the documentation was read. */
+export const limitDates = {
   guidance: '2016-07-13',
   documentation: '2026-11-23',
 } as const;
 
 function figures(
   system: KnownSystem,
-  source: keyof typeof dates,
+  source: keyof typeof limitDates,
   rows: readonly Figure[],
 ): readonly KnownLimit[] {
   return rows.map(([name, value, unit, tier]) =>
-    Object.freeze({ system, name, value, unit, source, asOf: dates[source], tier }),
+    Object.freeze({ system, name, value, unit, source, asOf: limitDates[source], tier }),
   );
 }
 

@@ -131,9 +131,10 @@ export interface SystemFacts {
     /** Servers are chosen by the hash modulo their number, and their number grows. */
     readonly isModulo?: boolean;
     readonly grows?: boolean;
-    /** The size of one cache, and of its largest value. */
+    /** The size of one cache, of its largest value and of its longest key. */
     readonly bytes?: number;
     readonly largestValueBytes?: number;
+    readonly longestKeyBytes?: number;
     /** A transaction relies on being applied completely or not at all. */
     readonly needsRollBack?: boolean;
   };

@@ -435,6 +435,12 @@ const further: readonly (readonly [id: string, why: string, PlacementDesign, Pla
     { systems: { redis: { largestValueBytes: gib / 2 } } },
   ],
   [
+    'redis-size',
+    'a key',
+    { systems: { redis: { longestKeyBytes: gib / 2 + 1 } } },
+    { systems: { redis: { longestKeyBytes: gib / 2 } } },
+  ],
+  [
     'search-units',
     'indexes',
     { systems: { search: { partitions: 1, replicas: 1, indexes: 51 } } },

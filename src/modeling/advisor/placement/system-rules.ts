@@ -1,5 +1,5 @@
 import type { KnownLimit } from '../../../placement/limits/known-limit.js';
-import { limitOf } from '../../../placement/limits/known-limits.js';
+import { limitDates, limitOf } from '../../../placement/limits/known-limits.js';
 import { redisSameSlot } from '../../../placement/systems/redis.js';
 import { searchPairs } from '../../../placement/systems/search.js';
 import { busPin, busTransactionPin } from '../../../placement/systems/service-bus.js';
@@ -223,6 +223,11 @@ export const systemRules: readonly PlacementRule[] = [
         redis?.largestValueBytes ?? 0,
         limitOf({ system: 'redis', name: 'value-bytes' }, own),
       ),
+      ...overLimit(
+        'key',
+        redis?.longestKeyBytes ?? 0,
+        limitOf({ system: 'redis', name: 'key-bytes' }, own),
+      ),
     ],
   },
   {
@@ -304,6 +309,9 @@ function lacksOf(
     })),
     ...lacks(peeksForOldest, 'Peeking shows the oldest message of one partition.'),
     ...lacks(deletesWhenIdle, 'A partitioned one is not deleted when it is idle.'),
-    ...lacks(usesAmqp, 'By the guidance (2016-07-13) a partitioned one cannot be used by AMQP.'),
+    ...lacks(
+      usesAmqp,
+      `By the guidance (${limitDates.guidance}) a partitioned one cannot be used by AMQP.`,
+    ),
   ];
 }
