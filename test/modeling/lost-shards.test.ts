@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import { inspect } from 'node:util';
 import {
   moveShard,
   shardedEntitiesOf,
@@ -193,5 +194,65 @@ describe('a shard that is given up', () => {
     assert.deepEqual(shards.control.all, before);
     await operations.cancel(id);
     await assert.rejects(operations.giveUp(id, 'north'), /is not under way on the map 'orders'/);
+  });
+});
+
+describe('copies of a shard that is gone for good', () => {
+  const rangeOf = (map: ManagedMap<'int'>, from: number, before: number) => ({
+    from: map.textOf(from),
+    before: map.textOf(before),
+  });
+
+  for (const isCopied of [true, false]) {
+    it(`count above what a third shard has of earlier handovers (copied: ${isCopied})`, async () => {
+      const { shards, map } = await filledShards();
+      for (const to of ['south', 'north', 'south', 'north']) {
+        await map.unguarded.apply(splitRange(rangeOf(map, 0, 50), to));
+      }
+      const { id } = await map.operations.begin(moveShard('north', 'west'), { title: 'away' });
+      if (isCopied) await map.unguarded.backfill();
+      await detached({ shards, id }, 'north');
+      const { operations } = await open(shards);
+      await operations.giveUp(id, 'north');
+      await operations.run(id, { cleanUp: false });
+      const again = await open(shards);
+      assert.deepEqual((await again.unguarded.recovery.plan('map')).differences, []);
+      const back = { title: 'back', target: 'replaced' } as const;
+      const next = await again.operations.begin(splitRange(rangeOf(again, 0, 50), 'south'), back);
+      await again.unguarded.backfill();
+      await again.entities(Order).upsertReplace({ customer: 7, id: 1, amount: 99 });
+      assert.equal((await again.operations.run(next.id)).status, 'completed');
+      assert.equal((await amounts(shards)).get(7), 99);
+    });
+  }
+
+  it('are kept by a program that copies while the shard is emptied', async () => {
+    const { shards, map } = await filledShards();
+    const { id } = await map.operations.begin(moveShard('north', 'west'), { title: 'away' });
+    await map.unguarded.backfill();
+    const late = shards.manager((port) =>
+      wrappedMethods(port, async (method, send, given) => {
+        const isClaim = method === 'write' && inspect(given, { depth: 4 }).includes('!shard:claim');
+        if (isClaim) empty(shards, 'north');
+        return send();
+      }),
+    );
+    const { unguarded } = await late.open('orders', orderSchema);
+    await assert.rejects(unguarded.backfill(), /'north' knows nothing of the map 'orders' any/);
+    await shards.manager().detach('north');
+    const { operations } = await open(shards);
+    await operations.giveUp(id, 'north');
+    assert.equal((await operations.run(id)).status, 'completed');
+    assert.equal((await amounts(shards)).size, 5);
+  });
+
+  it('are given up only by a change of an operation', async () => {
+    const { shards, map } = await filledShards();
+    const { unguarded } = map;
+    await unguarded.start(moveShard('north', 'west'));
+    const before = await unguarded.state();
+    empty(shards, 'north');
+    await assert.rejects(unguarded.recovery.giveUp('north'), /no operation makes the change/);
+    assert.deepEqual(await unguarded.state(), before);
   });
 });

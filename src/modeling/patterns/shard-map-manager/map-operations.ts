@@ -213,8 +213,8 @@ export class MapOperations<T extends ShardKeyType = ShardKeyType> {
    * partitions that the shard had got, their former shards have the rows as they were handed over,
    * and these count. Throws `OperationError` for an operation that is not under way or has nothing
    * to do with the shard, and `ManagerError` for a shard that is not detached and while a restore
-   * into it has not ended. Called again after a crash. Point reads, two writes, range reads of the
-   * shards to which partitions move, and for each partition that is opened there up to 7 requests.
+   * into it has not ended. Called again after a crash. Point reads, two writes, and the requests of
+   * `MapRecovery.giveUp`.
    */
   async giveUp(id: string, shard: string): Promise<Operation> {
     const { name, rows, map, shards, tableOf, createTables } = this.#options;

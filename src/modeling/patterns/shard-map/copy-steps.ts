@@ -8,6 +8,7 @@ import type { MapWalks } from './map-walks.js';
 import { copyPartition, differencesOf, hasContent } from './partition-copy.js';
 import { nothing, type ShardReport, type WalkedShard } from './partition-walk.js';
 import type { Partitions } from './partitions.js';
+import { requireBound } from './shard-binding.js';
 import { StaleMapError } from './shard-errors.js';
 import type { RequireWhole, ShardStepOptions } from './shard-map-options.js';
 import type { StoredMap } from './stored-map.js';
@@ -72,6 +73,8 @@ export class CopySteps {
           throw new ModelError(`'${partitionKey}' is open in ${to.table}, where it should come`);
         }
         await requireWhole([from.name, target]);
+        // What an emptied shard does not have would count as deleted.
+        await requireBound(source, { shard: from.name, title: map.title, routing: state.routing });
         return copyPartition(source, claim);
       });
     });

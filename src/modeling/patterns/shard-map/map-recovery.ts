@@ -160,15 +160,17 @@ export class MapRecovery {
   }
 
   /**
-   * While the map changes: lets that go on without what a shard had whose account is gone for good,
-   * and whose table is empty. What its new shards have copied of it counts. Returns the number of
-   * partitions that were opened there. See `MapOperations.giveUp`. A range read for each 1,000 rows
-   * of the shards to which partitions move, and up to 7 requests for each that is opened.
+   * While an operation changes the map: lets that go on without what a shard had whose account is
+   * gone for good, and whose table is empty. What its new shards have copied of it counts. Returns
+   * the number of partitions that were opened there. See `MapOperations.giveUp`. Throws
+   * `StaleMapError` for a change that no operation makes. A range read of each other shard for
+   * 1,000 of the rows that the map keeps in partitions; up to 6 requests for each that is opened,
+   * and a point read of each shard.
    */
   giveUp(shard: string): Promise<number> {
-    const { map, shards, textOf, bind } = this.#steps;
+    const { map, shards, timers, textOf, bind } = this.#steps;
     tableAmong(shards(), shard);
-    return giveUpShard({ map, shards: shards(), textOf, bind }, shard);
+    return giveUpShard({ map, shards: shards(), timers, textOf, bind }, shard);
   }
 
   /**

@@ -266,8 +266,9 @@ export class ShardMap {
 
   /**
    * In `copying`: copies every partition that moves. Can be repeated: each run copies what has
-   * changed, so that handovers have less to do. Sends four requests for each partition, range reads
-   * of both shards and a transaction for up to 99 rows that differ.
+   * changed, so that handovers have less to do. Throws `ModelError` where the shard was emptied
+   * that a partition is to leave. Sends six requests for each partition, range reads of both shards
+   * and a transaction for up to 99 rows that differ.
    */
   async backfill(options: ShardStepOptions = {}): Promise<ShardReport> {
     return this.#copying.backfill(options);
