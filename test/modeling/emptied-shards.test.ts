@@ -2,11 +2,17 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { moveShard, splitRange } from '../../src/modeling/patterns/shard-map/index.js';
 import { backedUpShards, hourMs, intervals } from './support/backed-up-shards.js';
-import { filledShards, Order, orderSchema, type MemoryShards } from './support/memory-shards.js';
+import {
+  filledShards,
+  Order,
+  orderSchema,
+  type MemoryShards,
+  type ShardName,
+} from './support/memory-shards.js';
 
 // A shard whose rows are gone while the row is left that tells its map.
 
-function emptyButForBinding(shards: MemoryShards, name: 'north' | 'south' = 'south'): void {
+function emptyButForBinding(shards: MemoryShards, name: ShardName = 'south'): void {
   const rows = shards.rows(name, 'orders');
   const lost = rows.all.filter(({ partitionKey }) => partitionKey !== '!shard-binding');
   rows.apply(lost.map((row) => ({ kind: 'delete', key: row, etag: '*' })));
@@ -56,6 +62,32 @@ describe('a shard that has lost its rows, but for its binding', () => {
     });
     assert.equal((await shards.manager().operations()).length, 1);
   });
+
+  for (const step of ['handing-over', 'handed-over'] as const) {
+    it(`is found where an operation has brought partitions to it, ${step}`, async () => {
+      const { shards, map } = await filledShards();
+      const { operations, unguarded } = map;
+      const { id } = await operations.begin(moveShard('south', 'west'), { title: 'away' });
+      await unguarded.cutOver();
+      if (step === 'handing-over') {
+        const row = shards.control.all.find(({ properties }) => {
+          return properties['Phase']?.value === 'handed-over';
+        });
+        assert.ok(row !== undefined);
+        const properties = { ...row.properties, Phase: { type: 'String', value: step } } as const;
+        shards.control.apply([{ kind: 'merge', row: { ...row, properties }, etag: '*' }]);
+      }
+      emptyButForBinding(shards, 'west');
+      const other = await shards.manager().open('orders', orderSchema);
+      await assert.rejects(other.operations.run(id), /'west' has lost the rows of the map/);
+      await shards.manager().detach('west');
+      assert.deepEqual((await other.operations.giveUp(id, 'west')).lost, ['west']);
+      assert.equal((await other.operations.run(id)).status, 'completed');
+      await shards.manager().attach('west', [other], { keep: 'map', write: true });
+      const order = await other.entities(Order).get({ customer: 500, id: 1 });
+      assert.equal(order?.amount, 1);
+    });
+  }
 
   it('is backed up no more, and its backups stay', async () => {
     const { shards, store, clock, manager } = await backedUpShards();
@@ -119,5 +151,16 @@ describe('a shard whose partitions have moved away', () => {
     assert.deepEqual(await emptied(), []);
     emptyButForBinding(shards);
     assert.deepEqual(await emptied(), ['south']);
+  });
+
+  it('is told by a partition that stays, when the one that told it has moved', async () => {
+    const { shards, map } = await filledShards();
+    const { operations, unguarded } = map;
+    const range = { from: map.textOf(100), before: map.textOf(300) };
+    await unguarded.apply(splitRange(range, 'west'));
+    await unguarded.cleanUp();
+    emptyButForBinding(shards);
+    assert.deepEqual((await unguarded.recovery.plan('map')).emptied, ['south']);
+    await assert.rejects(operations.begin(moveShard('south', 'west'), { title: 'all' }), lost);
   });
 });

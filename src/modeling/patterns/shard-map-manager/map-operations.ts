@@ -9,7 +9,7 @@ import { isoOfTicks, ticksOfMicros } from '../../rows/ticks.js';
 import { allRows } from '../../table/all-rows.js';
 import type { TableGateway } from '../../table/gateway.js';
 import { ownTypeProperty } from '../shard-map/fence.js';
-import { howToKeep, requireBound, rowsOfMap } from '../shard-map/shard-binding.js';
+import { howToKeep, leadingOf, requireBound, rowsOfMap } from '../shard-map/shard-binding.js';
 import { sameRouting } from '../shard-map/map-row.js';
 import type { MapState } from '../shard-map/map-state.js';
 import type { ShardReport, WalkOptions } from '../shard-map/partition-walk.js';
@@ -236,7 +236,7 @@ export class MapOperations<T extends ShardKeyType = ShardKeyType> {
     }
     await refuseAnyRestoring(rows, [shard]);
     await createTables(shard);
-    const found = await rowsOfMap(tableOf(shard), { shard, routing: state.routing });
+    const found = await rowsOfMap(tableOf(shard), { shard, ...leadingOf(state) });
     if (found.kind === 'bound') return operation;
     // Noted first: whoever finds the change of the map knows what is lost.
     const isOnward = operation.status === 'cancelling' && left.includes(shard);
@@ -423,13 +423,14 @@ export class MapOperations<T extends ShardKeyType = ShardKeyType> {
 
   /** Throws `ModelError` for a shard whose account was emptied. A point read of each. */
   async #requireAllBound(
-    { routing }: MapState,
+    state: MapState,
     shards: readonly string[],
     instead?: string,
   ): Promise<void> {
     const title = `the map '${this.#options.name}'`;
     for (const shard of new Set(shards)) {
-      await requireBound(this.#options.tableOf(shard), { shard, title, routing }, instead);
+      const led = { shard, title, ...leadingOf(state) };
+      await requireBound(this.#options.tableOf(shard), led, instead);
     }
   }
 

@@ -2,7 +2,7 @@ import type { Clock } from '../../../base/clock.js';
 import { findMapState } from '../shard-map/map-row.js';
 import { shardsOfState } from '../shard-map/map-state.js';
 import type { WalkedShard } from '../shard-map/partition-walk.js';
-import { ownerOfShard, requireOwner, rowsOfMap } from '../shard-map/shard-binding.js';
+import { leadingOf, ownerOfShard, requireOwner, rowsOfMap } from '../shard-map/shard-binding.js';
 import type { TableGateway } from '../../table/gateway.js';
 import { tableExists, ifTableExists } from './absent-table.js';
 import { ManagerError } from './manager-errors.js';
@@ -125,9 +125,8 @@ export class ShardTables {
       const state = await findMapState(control, name);
       await this.#refuseOther(shard, name, tableIn(texts));
       if (state === undefined || !shardsOfState(state).includes(shard)) continue;
-      const { routing } = state;
       const found = await ifTableExists(() =>
-        rowsOfMap(tableOf(tableIn(texts)), { shard, routing }),
+        rowsOfMap(tableOf(tableIn(texts)), { shard, ...leadingOf(state) }),
       );
       if (found?.kind !== 'bound') unbound.push(name);
     }

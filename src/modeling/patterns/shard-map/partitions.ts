@@ -35,7 +35,7 @@ import {
 import { copyPartition } from './partition-copy.js';
 import { PartitionHomes } from './partition-homes.js';
 import { PartitionClosedError, UnknownShardError } from './shard-errors.js';
-import { requireBound } from './shard-binding.js';
+import { leadingOf, requireBound } from './shard-binding.js';
 import { ShardLooks } from './shard-looks.js';
 import type { RequireWhole } from './shard-map-options.js';
 import type { RoutedPartitions } from './sharded-table.js';
@@ -275,8 +275,8 @@ export class Partitions implements RoutedPartitions {
     const { map, requireWhole } = this.#options;
     try {
       if (isOfOperation(state) && before !== undefined) {
-        const { routing } = state;
-        await requireBound(this.shard(before), { shard: before, title: map.title, routing });
+        const led = { shard: before, title: map.title, ...leadingOf(state) };
+        await requireBound(this.shard(before), led);
       }
       await requireWhole([home, before]);
     } catch (error) {

@@ -1,11 +1,12 @@
-import { shardOfText, type ShardRouting } from '../../../placement/shard-routing.js';
+import { shardOfText, shardsOf, type ShardRouting } from '../../../placement/shard-routing.js';
 import { reservedPartitionKeys } from '../../definition/reserved-keys.js';
 import { storedText, textIn } from '../../rows/row-parts.js';
 import { ModelError } from '../../rows/model-error.js';
 import type { Row } from '../../rows/row.js';
 import { unlessPresent, writeIfPresent } from '../../table/conditional-write.js';
 import type { TableGateway } from '../../table/gateway.js';
-import { epochOf } from './fence.js';
+import { epochOf, fencesOf } from './fence.js';
+import type { MapState } from './map-state.js';
 import { ShardTakenError } from './shard-errors.js';
 
 // The row by which a table is a shard of one map. The steps of a map walk over all partitions of
@@ -14,7 +15,7 @@ import { ShardTakenError } from './shard-errors.js';
 // It names a witness: a partition that was opened there. As long as the map routes that to the
 // shard, the shard has its epoch: only `cleanUp` deletes epochs, of partitions that are elsewhere
 // by the map, and it forgets such a witness first. So a table with the binding and without the
-// epoch of its witness has lost its rows.
+// epoch of its witness has lost its rows. `cleanUp` names another one, also where there was none.
 
 /** The map of a table: its name, and the name of the table that it is stored in. */
 export interface MapOfShard {
@@ -137,11 +138,24 @@ export async function bindShard(table: TableGateway, owner: ShardOwner): Promise
   requireOwner(table, found, owner);
 }
 
+/** How a map leads to its shards; of a change also `target`, while partitions are handed over. */
+export interface LeadingRoutings {
+  readonly routing: ShardRouting;
+  readonly target?: ShardRouting;
+}
+
 /** A shard, the title of its map, and how that routes. */
-export interface ShardOfMap {
+export interface ShardOfMap extends LeadingRoutings {
   readonly shard: string;
   readonly title: string;
-  readonly routing: ShardRouting;
+}
+
+/** The routings by which partitions may be open on a shard. */
+export function leadingOf(state: MapState): LeadingRoutings {
+  const { phase, routing } = state;
+  return phase === 'settled' || phase === 'copying'
+    ? { routing }
+    : { routing, target: state.target };
 }
 
 /**
@@ -164,14 +178,15 @@ export async function requireBound(
  */
 export async function rowsOfMap(
   table: TableGateway,
-  { shard, routing }: Pick<ShardOfMap, 'shard' | 'routing'>,
+  { shard, routing, target = routing }: Omit<ShardOfMap, 'title'>,
 ): Promise<{ readonly kind: RowsOfMap; readonly witness: ShardWitness | undefined }> {
   const found = await ownerOfShard(table);
   const witness = found?.witness;
   if (found === undefined) return { kind: 'unbound', witness };
-  if (witness === undefined || shardOfText(routing, witness.text) !== shard) {
-    return { kind: 'bound', witness };
-  }
+  const isLedHere = [routing, target].some((each) => {
+    return witness !== undefined && shardOfText(each, witness.text) === shard;
+  });
+  if (witness === undefined || !isLedHere) return { kind: 'bound', witness };
   if ((await epochOf(table, witness.partitionKey)) > 0) return { kind: 'bound', witness };
   // It may have been forgotten meanwhile, when its partition was deleted here.
   const again = (await ownerOfShard(table))?.witness;
@@ -179,24 +194,48 @@ export async function rowsOfMap(
   return { kind: isForgotten ? 'bound' : 'lost', witness: again };
 }
 
+export interface WitnessOptions {
+  /** The settled routing. */
+  readonly routing: ShardRouting;
+  readonly textOf: (partitionKey: string) => string;
+  /** Whether the map is as it was when the routing was read. */
+  readonly isCurrent: () => Promise<boolean>;
+}
+
 /**
- * Forgets the witnesses of shards that have others by the map, before their epochs are deleted. A
- * point read of each shard, and a write for such a witness.
+ * Forgets the witnesses of shards that have others by the map, before their epochs are deleted, and
+ * makes an open partition of the shard its witness where it has none. A point read of each shard;
+ * where it needs a witness two writes, a point read, and range reads up to the first open partition.
  */
-export async function forgetWitnesses(
+export async function renewWitnesses(
   shards: Iterable<{ readonly name: string; readonly table: TableGateway }>,
-  routing: ShardRouting,
+  { routing, textOf, isCurrent }: WitnessOptions,
 ): Promise<void> {
   for (const { name, table } of shards) {
     const found = await ownerOfShard(table);
-    if (found?.witness === undefined || shardOfText(routing, found.witness.text) === name) continue;
-    await table.write({ kind: 'upsert-replace', row: bindingRow(found) });
+    const isHere = (text: string): boolean => shardOfText(routing, text) === name;
+    if (found === undefined || (found.witness !== undefined && isHere(found.witness.text)))
+      continue;
+    const forget = async (): Promise<void> => {
+      await table.write({ kind: 'upsert-replace', row: bindingRow(found) });
+    };
+    if (found.witness !== undefined) await forget();
+    if (!shardsOf(routing).includes(name)) continue;
+    for await (const { partitionKey, isOwner, epoch } of fencesOf(table)) {
+      const text = textOf(partitionKey);
+      if (!isOwner || epoch === 0 || !isHere(text)) continue;
+      await bearWitness(table, { partitionKey, text });
+      // A later step may have deleted its epoch, and has found no witness to forget.
+      if (!(await isCurrent())) await forget();
+      break;
+    }
   }
 }
 
 export type RowsOfMap = 'unbound' | 'lost' | 'bound';
 
-const howToGoOn =
+/** For a change that is under way. */
+export const howToGoOn =
   'give the right account, or detach the shard and restore it, and run the operation again; where ' +
   'it is gone for good, give it up (operations.giveUp)';
 

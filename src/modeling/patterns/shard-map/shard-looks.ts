@@ -5,7 +5,9 @@ import type { TableGateway } from '../../table/gateway.js';
 import type { MapState } from './map-state.js';
 import {
   bearWitness,
+  howToGoOn,
   howToKeep,
+  leadingOf,
   refuseLost,
   rowsOfMap,
   type ShardWitness,
@@ -41,17 +43,15 @@ export class ShardLooks {
    * Before a partition is opened: throws `ModelError` for a shard whose account was emptied. Up to
    * two point reads of each shard in `refreshMs`, and for its witness, which would hide the loss.
    */
-  async require(
-    { shard, table, partitionKey }: OpenedPartition,
-    { routing }: MapState,
-  ): Promise<void> {
+  async require({ shard, table, partitionKey }: OpenedPartition, state: MapState): Promise<void> {
     const { title, clock, refreshMs } = this.#options;
     const seen = this.#seen.get(shard);
     const atMs = clock.monotonicMs();
     const isYoung = seen !== undefined && atMs - seen.atMs < refreshMs;
     if (isYoung && seen.witness?.partitionKey !== partitionKey) return;
-    const found = await rowsOfMap(table, { shard, routing });
-    refuseLost(table, { shard, title, routing }, found.kind, howToKeep);
+    const led = { shard, title, ...leadingOf(state) };
+    const found = await rowsOfMap(table, led);
+    refuseLost(table, led, found.kind, state.phase === 'settled' ? howToKeep : howToGoOn);
     this.#seen.set(shard, { atMs, witness: found.witness });
   }
 

@@ -38,11 +38,11 @@ import {
 import type { RoutingChange } from './routing-changes.js';
 import {
   bindShard,
-  forgetWitnesses,
   howToKeep,
   ownerOfShard,
   refuseOtherShards,
   rebindShard,
+  renewWitnesses,
   requireBound,
   requireOwner,
   type MapOfShard,
@@ -347,7 +347,11 @@ export class ShardMap {
     if (state.phase !== 'settled') throw this.#phases.error(state, ['settled']);
     await this.#map.settle(state);
     await this.#refuseOtherShards();
-    await forgetWitnesses(this.#walks.walked(this.#walks.shardNames), state.routing);
+    await renewWitnesses(this.#walks.walked(this.#walks.shardNames), {
+      routing: state.routing,
+      textOf: (partitionKey) => this.#text(partitionKey),
+      isCurrent: async () => (await this.#map.fresh()).version === state.version,
+    });
     const parts = {
       map: this.#map,
       partitions: this.#partitions,
