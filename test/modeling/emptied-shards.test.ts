@@ -153,6 +153,15 @@ describe('a shard whose partitions have moved away', () => {
     assert.deepEqual(await emptied(), ['south']);
   });
 
+  it('gets nothing by a change that begins when it has lost its rows', async () => {
+    const { shards, map } = await filledShards();
+    emptyButForBinding(shards);
+    const into = moveShard('north', 'south');
+    await assert.rejects(map.operations.begin(into, { title: 'into' }), lost);
+    await assert.rejects(map.unguarded.start(into), lost);
+    assert.equal((await map.unguarded.state()).phase, 'settled');
+  });
+
   it('is told by a partition that stays, when the one that told it has moved', async () => {
     const { shards, map } = await filledShards();
     const { operations, unguarded } = map;

@@ -19,6 +19,18 @@ import { MemoryRows, MemoryTable } from './support/memory-table.js';
 // What a person does who begins with maps, perhaps without the compiler.
 
 describe('a map whose change', () => {
+  it('is refused leaves the operation before it to be cleaned up', async () => {
+    const { map } = await filledShards();
+    const { operations, unguarded } = map;
+    const { id } = await operations.begin(moveShard('north', 'west'), { title: 'first' });
+    await unguarded.cutOver();
+    await unguarded.finish();
+    const again = operations.begin(moveShard('north', 'west'), { title: 'again' });
+    await assert.rejects(again, /does not lead to the shard 'north'/);
+    const ended = await operations.run(id);
+    assert.deepEqual([ended.status, ended.details], ['completed', '']);
+  });
+
   it('names the value of a key in place of its text is refused, and the map stays as it is', async () => {
     const { shards, map } = await filledShards();
     const before = shards.control.all;

@@ -81,11 +81,11 @@ export class MapOperations<T extends ShardKeyType = ShardKeyType> {
   /**
    * Plans a change, checks its shards, and begins it; moves nothing yet. Throws `StaleMapError`
    * while another change is under way, `DefinitionError` for a text that is not that of a key,
-   * `UnknownShardError` for a shard that this program has no location of, `ModelError` for one that
-   * partitions would leave and whose account was emptied, and `ManagerError` for a change after
-   * which the map is as before, for shards that are not online or not empty, and where partitions
-   * would leave a shard whose restore has not ended. Range reads of the shards and of the control
-   * table, point reads of the map, a write, and the requests of `ShardMap.start`.
+   * `UnknownShardError` for a shard that this program has no location of, `ModelError` for one of
+   * the map that partitions would leave or reach and whose account was emptied, and `ManagerError`
+   * for a change after which the map is as before, for shards that are not online or not empty,
+   * and where partitions would leave a shard whose restore has not ended. Range reads of shards and
+   * the control table, point reads of the map, a write, and the requests of `ShardMap.start`.
    */
   begin(
     change: ShardRouting | RoutingChange<ShardKeyText<T>>,
@@ -103,12 +103,13 @@ export class MapOperations<T extends ShardKeyType = ShardKeyType> {
     await this.#requireSettled();
     const plan = await map.plan(change);
     const state = await map.state();
-    await this.#endLast(state);
     this.#refuseUnchanged(change, state.routing, plan.target);
     await this.#requireOnline(plan.target);
     const left = losingShards(state.routing, plan.target);
     await refuseAnyRestoring(rows, left);
-    await this.#requireAllBound(state, left, howToKeep);
+    const used = shardsOf(state.routing);
+    const got = losingShards(plan.target, state.routing).filter((shard) => used.includes(shard));
+    await this.#requireAllBound(state, [...left, ...got], howToKeep);
     if (target === 'empty') await this.#requireEmpty(state.routing, plan.target);
     const id = randomness.uuid();
     const now = this.#now();
@@ -125,6 +126,7 @@ export class MapOperations<T extends ShardKeyType = ShardKeyType> {
       begunAt: now,
       changedAt: now,
     };
+    await this.#endLast(state);
     // The row comes first: a program that finds the change in the map finds how to make it.
     await rows.put('operation', id, textsOfOperation(operation), undefined);
     try {
@@ -427,10 +429,9 @@ export class MapOperations<T extends ShardKeyType = ShardKeyType> {
     shards: readonly string[],
     instead?: string,
   ): Promise<void> {
-    const title = `the map '${this.#options.name}'`;
+    const led = { title: `the map '${this.#options.name}'`, ...leadingOf(state) };
     for (const shard of new Set(shards)) {
-      const led = { shard, title, ...leadingOf(state) };
-      await requireBound(this.#options.tableOf(shard), led, instead);
+      await requireBound(this.#options.tableOf(shard), { shard, ...led }, instead);
     }
   }
 

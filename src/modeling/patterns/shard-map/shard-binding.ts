@@ -205,7 +205,8 @@ export interface WitnessOptions {
 /**
  * Forgets the witnesses of shards that have others by the map, before their epochs are deleted, and
  * makes an open partition of the shard its witness where it has none. A point read of each shard;
- * where it needs a witness two writes, a point read, and range reads up to the first open partition.
+ * where it needs a witness two writes, a point read, and range reads up to the first open
+ * partition.
  */
 export async function renewWitnesses(
   shards: Iterable<{ readonly name: string; readonly table: TableGateway }>,

@@ -224,8 +224,8 @@ export class ShardMap {
    * already, or is changing to it. Throws `StaleMapError` when another change is under way, or the
    * plan was made from another version, and `UnknownShardError` for a shard that this program has
    * no table for. A point read of each shard, and an insert where it is new: throws
-   * `ShardTakenError` for a table of another map, and `ModelError` for one that partitions would
-   * leave and that knows nothing of the map any more. `operation` names the change in the map.
+   * `ShardTakenError` for a table of another map, and `ModelError` for one of this map that
+   * partitions would leave or reach and that was emptied. `operation` names the change in the map.
    */
   async start(
     change: ShardRouting | RoutingChange | ShardPlan,
@@ -426,13 +426,13 @@ export class ShardMap {
   async #bindNew(state: Moving): Promise<void> {
     mapRow(this.#map.name, state);
     const { routing, target } = state;
-    const left = losingShards(routing, target);
+    const concerned = new Set([...losingShards(routing, target), ...losingShards(target, routing)]);
     const bound = shardsOf(routing);
     for (const shard of bound) {
       const table = this.#partitions.shard(shard);
       const found = await ownerOfShard(table);
       if (found !== undefined) requireOwner(table, found, { ...this.#owner(), shard });
-      if (!left.includes(shard)) continue;
+      if (!concerned.has(shard)) continue;
       await requireBound(table, { shard, title: this.#map.title, routing }, howToKeep);
     }
     await this.#bindShards(shardsOf(target).filter((shard) => !bound.includes(shard)));
