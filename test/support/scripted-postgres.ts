@@ -4,7 +4,12 @@ import { invariant } from '../../src/base/invariant.js';
 
 /** What a scripted server does when it gets a statement. */
 export type ScriptedAnswer =
-  | { readonly kind: 'rows'; readonly rows: readonly (readonly (Buffer | string)[])[] }
+  /** `warns`: behind a warning. */
+  | {
+      readonly kind: 'rows';
+      readonly rows: readonly (readonly (Buffer | string)[])[];
+      readonly warns?: boolean;
+    }
   /** `fields`: each with its type, as `CXX000`. `ends`: the connection ends behind the error. */
   | { readonly kind: 'error'; readonly fields: readonly string[]; readonly ends: boolean }
   | { readonly kind: 'silence' }
@@ -28,7 +33,6 @@ export function int8Field(value: number): Buffer {
 
 /** What a primary with suitable settings answers to what every connection begins with. */
 const beginnings: readonly (readonly [RegExp, ScriptedAnswer])[] = [
-  [/^select version\(\)/, { kind: 'rows', rows: [['PostgreSQL 15.18']] }],
   [
     /transaction_read_only/,
     { kind: 'rows', rows: [['off', 'read committed', '150018', 'on', 'on', 'on']] },
@@ -40,11 +44,12 @@ const beginnings: readonly (readonly [RegExp, ScriptedAnswer])[] = [
 /**
  * A server that speaks as much of the protocol of PostgreSQL as the engine uses, and answers
  * statements as a test says. It may answer what real servers rarely do. `refusal`: the fields of
- * the error that a new client gets; without any it is let in.
+ * the error that a new client gets; without any it is let in. `version`: what it says it is.
  */
 export async function scriptedPostgres(
   answerTo: (statement: string) => ScriptedAnswer,
   refusal: () => readonly string[] = () => [],
+  version = 'PostgreSQL 15.18',
 ): Promise<ScriptedPostgres> {
   const statements: string[] = [];
   const sockets = new Set<Socket>();
@@ -58,6 +63,7 @@ export async function scriptedPostgres(
       else answer(socket, { kind: 'error', fields, ends: true }, []);
     };
     serve(socket, letIn, (statement) => {
+      if (statement === 'select version()') return { kind: 'rows', rows: [[version]] };
       const beginning = beginnings.find(([form]) => form.test(statement));
       if (beginning !== undefined) return beginning[1];
       statements.push(statement);
@@ -92,6 +98,7 @@ export function errorBody(fields: readonly string[]): string {
 }
 
 const ready = protocolMessage('Z', 'I');
+const warning = protocolMessage('N', errorBody(['SWARNING', 'VWARNING', 'C01000', 'Mtake care']));
 /** What a server says to a client that it lets in. */
 export const welcome = Buffer.concat([protocolMessage('R', Buffer.alloc(4)), ready]);
 
@@ -156,7 +163,8 @@ function answer(socket: Socket, what: ScriptedAnswer, before: readonly Buffer[])
       const rows = what.rows.map((row) => protocolMessage('D', rowBody(row)));
       const complete = protocolMessage('C', 'SELECT\0');
       const columns = protocolMessage('T', columnsBody(what.rows[0]?.length ?? 0));
-      socket.write(Buffer.concat([...before, columns, ...rows, complete, ready]));
+      const warnings = what.warns === true ? [warning] : [];
+      socket.write(Buffer.concat([...warnings, ...before, columns, ...rows, complete, ready]));
     }
   }
 }

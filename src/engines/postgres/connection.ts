@@ -126,12 +126,13 @@ export class Connection {
 
   /**
    * Whether the server has sent a warning since this was last asked. It warns of a commit that it
-   * acknowledges without its standby, because somebody has ended the wait.
+   * acknowledges without its standby, because somebody has ended the wait. Always false for
+   * products without standbys, whose warnings have other reasons.
    */
   takeWarning(): boolean {
     const hasWarned = this.#hasWarned;
     this.#hasWarned = false;
-    return hasWarned;
+    return hasWarned && rulesOf(this.#product).hasStandbys;
   }
 
   /** Rejects with the errors of the package. Destroys a connection that stalls. */

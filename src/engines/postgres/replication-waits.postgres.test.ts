@@ -34,21 +34,27 @@ void describe('a commit that waits for a synchronous standby', { skip: withoutPo
         await standbys('nobody');
         const ended = new AbortController();
         const written = put(store, 'meanwhile').finally(() => ended.abort());
-        /** The processes that wait, but one that was there before. */
-        const waiting = async (former?: unknown) => {
+        const former: unknown[] = [];
+        /** The next process that waits, but those that have waited before. */
+        const waiting = async () => {
           for (;;) {
             assert.ok(!ended.signal.aborted, 'it was acknowledged');
             const text = `select pid from pg_stat_activity where wait_event = 'SyncRep'`;
             const pids = (await runSql(url, text)).map((row) => Reflect.get(Object(row), 'pid'));
-            const found = pids.find((pid) => pid !== former);
-            if (found !== undefined) return found as number;
+            const found = pids.find((pid) => !former.includes(pid));
+            if (found !== undefined) {
+              former.push(found);
+              return found as number;
+            }
             await pause(5);
           }
         };
-        const first = await waiting();
-        await runSql(url, `select ${ends}(${first})`);
-        // Another connection asks for the outcome: the answer waits for the standby as well.
-        await waiting(first);
+        // Another connection asks for the outcome: the answer waits for the standby as well. When
+        // that wait is ended too, the next one asks.
+        for (const _ of ['batch', 'outcome']) {
+          await runSql(url, `select ${ends}(${await waiting()})`);
+        }
+        await waiting();
         await standbys('');
         assert.ok((await written).ok);
         assert.equal(store.trouble(), undefined);

@@ -33,8 +33,9 @@ const call: BatchCall = async (connection) => {
 async function sessionOver(script: {
   readonly batch: () => ScriptedAnswer;
   readonly row: () => ScriptedAnswer;
+  readonly version?: string;
 }) {
-  const server = await scriptedPostgres((statement) => {
+  const answerTo = (statement: string): ScriptedAnswer => {
     switch (statement) {
       case batchText:
         return script.batch();
@@ -45,7 +46,8 @@ async function sessionOver(script: {
       default:
         return noRows;
     }
-  });
+  };
+  const server = await scriptedPostgres(answerTo, undefined, script.version);
   const timers = manualTimers();
   const clock = manualClock();
   const primary = new Primary({
@@ -131,17 +133,68 @@ describe('a batch whose connection is lost', () => {
         return { kind: 'rows', rows: [[int8Field(1), encodeOutcomes(applied)]] };
       },
     });
-    const ended = new AbortController();
-    const outcomes = over.session.apply(call).finally(() => ended.abort());
-    while (!ended.signal.aborted) {
-      await turn();
-      // Pauses between attempts, which are shorter than any step of a deadline.
-      over.timers.fire(400);
-    }
+    const outcomes = over.session.apply(call);
+    await passPauses(outcomes, over);
     assert.deepEqual(await outcomes, applied);
     assert.equal(over.asked(), 3);
   });
 });
+
+describe('a batch behind which a server warns', () => {
+  const encoded = encodeOutcomes(applied);
+  const batch = () => ({ kind: 'rows', rows: [[encoded]], warns: true }) as const;
+
+  it('is asked for until an answer comes without a warning', async (t) => {
+    standStill(t);
+    let warnings = 2;
+    await using over = await sessionOver({
+      batch,
+      row: () => {
+        warnings -= 1;
+        return { kind: 'rows', rows: [[int8Field(1), encoded]], warns: warnings >= 0 };
+      },
+    });
+    const outcomes = over.session.apply(call);
+    await passPauses(outcomes, over);
+    assert.deepEqual(await outcomes, applied);
+    assert.equal(over.asked(), 3);
+  });
+
+  it('is told to be unknown when every answer comes with a warning', async (t) => {
+    standStill(t);
+    await using over = await sessionOver({
+      batch,
+      row: () => ({ kind: 'rows', rows: [[int8Field(1), encoded]], warns: true }),
+    });
+    const unknown = assert.rejects(over.session.apply(call), CommitUnknownError);
+    await passPauses(unknown, over);
+    await unknown;
+  });
+
+  it('is applied where the product has no standbys', async (t) => {
+    standStill(t);
+    await using over = await sessionOver({
+      batch,
+      row: () => assert.fail('nobody asks what is known'),
+      version: 'CockroachDB CCL v24.1.0',
+    });
+    assert.deepEqual(await over.session.apply(call), applied);
+  });
+});
+
+/** Ends pauses between attempts, which are shorter than any step of a deadline, for some work. */
+async function passPauses(
+  work: Promise<unknown>,
+  { timers }: { readonly timers: ReturnType<typeof manualTimers> },
+): Promise<void> {
+  const ended = new AbortController();
+  const end = (): void => ended.abort();
+  void work.then(end, end);
+  while (!ended.signal.aborted) {
+    await turn();
+    timers.fire(400);
+  }
+}
 
 /** The limit of the package for a new connection must not end one on a busy machine. */
 function standStill({ mock }: TestContext): void {

@@ -111,7 +111,7 @@ export class Session {
     try {
       const outcomes = await call(open.connection, { id: open.id, number: open.batch + 1 });
       // Asks on another connection, whose own commit waits for the standby.
-      if (open.connection.takeWarning()) throw new Error('The database has warned of a commit.');
+      assertNotWarned(open.connection);
       open.batch += 1;
       this.#note(open.id, open.batch, outcomes);
       return outcomes;
@@ -202,7 +202,11 @@ export class Session {
     { id, batch, sent }: Open,
   ): Promise<readonly Outcome[] | undefined> {
     const { statements, acknowledgements, clock } = this.#options;
+    // The server may have warned while it let the connection in.
+    connection.takeWarning();
     const [row] = await connection.query(statements.closeSession, [id]);
+    // The batch is on the standby only when this later commit is.
+    assertNotWarned(connection);
     // The process was suspended for about a day, so a sweep may have removed the row of an applied
     // batch.
     if (row === undefined && mayBeRemoved(sent, clock)) {
@@ -242,6 +246,11 @@ export class Session {
     const version = Math.max(...versions);
     this.#options.acknowledgements.note({ session, batch, commits: versions.length, version });
   }
+}
+
+/** Throws when the standby may lack the last commit of the connection. */
+function assertNotWarned(connection: Connection): void {
+  if (connection.takeWarning()) throw new Error('The database has warned of a commit.');
 }
 
 /** Nothing was applied, and another attempt may succeed. `cause` says why. */
