@@ -314,6 +314,28 @@ describe('a server that takes writes', () => {
     primary.close();
     await until(() => timers.waiting === 0);
   });
+
+  it('is found again although the last caller needs no connection any more', async (t) => {
+    t.mock.timers.enable({ apis: ['setTimeout'] });
+    const { state, start } = refusing();
+    state.refusal = refusals.starting;
+    await using server = await start();
+    const { primary, timers, troubles } = primaryOf([server]);
+    const over = new AbortController();
+    const given = assert.rejects(primary.connectPatiently(limitMs, over.signal), StoreClosedError);
+    // The pause before the next attempt.
+    await until(() => timers.waiting > 0);
+    over.abort();
+    await given;
+    assert.notEqual(primary.trouble, undefined);
+    state.refusal = [];
+    await until(() => timers.waiting > 0);
+    timers.fire();
+    await until(() => primary.trouble === undefined);
+    assert.equal(troubles.at(-1), undefined);
+    primary.close();
+    await until(() => timers.waiting === 0);
+  });
 });
 
 /** The next connection to a server. */

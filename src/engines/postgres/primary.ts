@@ -116,14 +116,13 @@ export class Primary implements ConnectionSource {
     const over = signal === undefined ? this.closing : AbortSignal.any([this.closing, signal]);
     for (let failures = 1; ; failures += 1) {
       const found = await this.#findOnce(pipelines, over);
+      if (found instanceof Connection && !this.closing.aborted) this.#note(undefined);
       if (over.aborted) {
         if (found instanceof Connection) found.destroy();
+        if (this.#trouble !== undefined) this.#lookLater();
         throw new StoreClosedError();
       }
-      if (found instanceof Connection) {
-        this.#note(undefined);
-        return found;
-      }
+      if (found instanceof Connection) return found;
       this.#note(found);
       if (isFirst === true && isRefused(found.cause)) throw found;
       const delayMs = backOff(backOffMs, failures, randomness);
