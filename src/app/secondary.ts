@@ -1,3 +1,4 @@
+import { endsWithin } from '../base/async/deadline.js';
 import type { HttpService } from '../http/exchange/service.js';
 import type { ServiceBackend } from '../http/operations/request.js';
 import type { Store } from '../kv/store.js';
@@ -8,6 +9,9 @@ export interface SecondaryStore extends Store {
   /** Its replication status. */
   synchrony: Exclude<ServiceBackend['synchrony'], undefined>;
 }
+
+/** How long a start waits for standbys that do not answer. Reads look at them again. */
+const lookMs = 5_000;
 
 /** Undefined: the secondary endpoints read the store. Throws `DatabaseError`. */
 export async function openSecondary({
@@ -20,7 +24,7 @@ export async function openSecondary({
   const { replicas: url, schema } = storage;
   const store = openReplicaStore({ url, schema, timers, randomness });
   try {
-    await store.assertUsable();
+    await endsWithin(store.assertUsable(), { limitMs: lookMs, timers });
     return store;
   } catch (error) {
     await store.close();
