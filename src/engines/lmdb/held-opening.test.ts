@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import type { Socket } from 'node:net';
-import { mkdtemp, readdir, rename, rm } from 'node:fs/promises';
+import { mkdtemp, readdir, rename, rm, symlink } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, type TestContext } from 'node:test';
@@ -143,6 +143,17 @@ it('who joins an owner that lets nobody in is told what that owner may lack', as
   t.after(() => owner.close());
   const joining = openLmdbStore({ directory, clock: manualClock(), sharing: 'join' });
   await assert.rejects(joining, { reason: 'disk', message: /too few open files.*ulimit -n 1024/ });
+});
+
+it('who cannot reach the socket of an owner is told the error', async (t) => {
+  const { directory, remove } = await temporaryLocation();
+  t.after(remove);
+  const store = await openLmdbStore({ directory, clock: manualClock(), durability: 'relaxed' });
+  await store.close();
+  // A link to itself is as good as a socket of another user, also for a test that runs as root.
+  await symlink('owner-token.sock', join(directory, 'owner-token.sock'));
+  const joining = openLmdbStore({ directory, clock: manualClock(), sharing: 'join' });
+  await assert.rejects(joining, { reason: 'place', message: /ELOOP.*the user of that process/ });
 });
 
 it(

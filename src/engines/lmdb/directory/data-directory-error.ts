@@ -1,4 +1,5 @@
 import { raiseOpenFiles } from '../../../base/open-files.js';
+import { messageOf } from '../../../base/thrown.js';
 
 /**
  * Why a data directory was refused. `in-use`: another server owns it. `no-owner`: it was to be
@@ -53,6 +54,16 @@ export function notLetIn(directory: string): DataDirectoryError {
     'disk',
     `The process that owns the data directory ${directory} could not let another one open its data ` +
       `file: it may have too few open files or threads for that. ${raiseOpenFiles}, and start again.`,
+  );
+}
+
+/** A living process may own the directory, and this one cannot connect to it. */
+export function notReached(directory: string, error: unknown): DataDirectoryError {
+  return new DataDirectoryError(
+    'place',
+    `The process that owns the data directory ${directory} cannot be asked to let another one open ` +
+      `its data file: ${messageOf(error)}. Start as the user of that process if this one may not use its socket.`,
+    { cause: error },
   );
 }
 
