@@ -6,7 +6,12 @@ import type { Timers } from '../base/async/timers.js';
 import type { Clock } from '../base/clock.js';
 import { invariant } from '../base/invariant.js';
 import type { Randomness } from '../base/randomness.js';
-import { GuardError, StoreClosedError, StoreUnavailableError } from '../kv/errors.js';
+import {
+  GuardError,
+  StoreClosedError,
+  StoreFullError,
+  StoreUnavailableError,
+} from '../kv/errors.js';
 import { assertBatch, assertKey, assertRangeOptions } from '../kv/limits.js';
 import type { RangedStore } from '../kv/ranged-store.js';
 import { counterBytes } from '../kv/counter.js';
@@ -254,8 +259,8 @@ export class PartitionedStore implements RangedStore {
 
   /**
    * Calls the store of a range. When that store does not serve the range, reads the catalogue,
-   * tries again and waits, up to `refusalMillisMax`. When it does not answer, tries again once if
-   * the catalogue says that another store has the range by now.
+   * tries again and waits, up to `refusalMillisMax`. When it does not answer, or its disk is full,
+   * tries again once if the catalogue says that another store has the range by now.
    */
   async #within<Result>(
     find: () => RangeRow,
@@ -271,8 +276,9 @@ export class PartitionedStore implements RangedStore {
       // The home store has the catalogue, so it cannot be asked where its own range is when it
       // fails.
       const isHome = range.store === this.#options.members.homeName;
-      const isAway = error instanceof StoreUnavailableError;
-      if (isLookedUp || isHome || !isAway || !mayRepeat()) throw error;
+      const isAway = error instanceof StoreUnavailableError && !isHome && mayRepeat();
+      const isFull = error instanceof StoreFullError;
+      if (isLookedUp || !(isAway || isFull)) throw error;
       isLookedUp = true;
       if (!(await this.#routes.isElsewhere(range))) throw error;
       isSuspect = true;

@@ -1,10 +1,21 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { EntityNotFoundError, transaction, type StoredRow } from '../../src/modeling/index.js';
+import { keyRing, withEncryption } from '../../src/modeling/encryption/index.js';
+import {
+  defineEntity,
+  DefinitionError,
+  EntityNotFoundError,
+  int32,
+  key,
+  string,
+  transaction,
+  type StoredRow,
+} from '../../src/modeling/index.js';
 import { counter, openModel } from '../../src/modeling/model/index.js';
 import { oneToManyOf } from '../../src/modeling/patterns/relations/index.js';
 import { reasonOf } from '../../src/modeling/table/failure-of-one.js';
 import { crashEverywhere } from './support/crash-points.js';
+import { CountingKey } from './support/encryption-keys.js';
 import { MemoryRows, MemoryTable } from './support/memory-table.js';
 import { regionalDepartmentOf, RegionalDepartment, RegionalEmployee } from './support/regions.js';
 
@@ -149,6 +160,64 @@ describe('a one-to-many relation without count', () => {
     const child = await relation.children.get({ region: 'East', id: 1 });
     assert.ok(child !== undefined);
     await assert.rejects(relation.move(child, { ...child, department: 'Sales' }), message);
+  });
+
+  it('adds a child that the counter does not count, whatever row its keyOf names', async () => {
+    const keyOf = ({ id }: { readonly id: number }) => {
+      if (id === 1) throw new TypeError('keyOf is for children that are counted');
+      return { region: 'East', name: 'Labs' };
+    };
+    const { table, entities } = openModel({
+      table: new MemoryTable(new MemoryRows()),
+      entities: { departments: RegionalDepartment, employees: RegionalEmployee },
+      keeps: [
+        counter({
+          source: RegionalEmployee,
+          view: RegionalDepartment,
+          keyOf,
+          where: ({ name }) => name.eq('Ada'),
+          measures: { employees: () => 1 },
+          ifAbsent: 'refuse',
+        }),
+      ],
+    });
+    await entities.departments.insert({ region: 'East', name: 'Sales' });
+    const relation = oneToManyOf({ ...common, table });
+    await relation.add({ region: 'East', department: 'Sales', id: 1 });
+    await relation.add({ region: 'East', department: 'Sales', id: 2 });
+    await assert.rejects(
+      relation.add({ region: 'East', department: 'Sales', id: 3, name: 'Ada' }),
+      DefinitionError,
+    );
+  });
+
+  it('leaves an encrypted measure as it is when a child that is not counted is added', async () => {
+    const rows = new MemoryRows();
+    const Team = defineEntity({
+      type: 'Team',
+      properties: { region: string(), name: string(), weight: int32().default(0).encrypted() },
+      partitionKey: (p) => key`${p.region}`,
+      rowKey: (p) => key`T_${p.name}`,
+    });
+    const { table, entities } = openModel({
+      table: withEncryption(new MemoryTable(rows), { keys: keyRing(new CountingKey('k').kek) }),
+      entities: { teams: Team, employees: RegionalEmployee },
+      keeps: [
+        counter({
+          source: RegionalEmployee,
+          view: Team,
+          keyOf: regionalDepartmentOf,
+          measures: { weight: ({ id }) => id },
+          ifAbsent: 'refuse',
+        }),
+      ],
+    });
+    const sales = { region: 'East', name: 'Sales' };
+    await entities.teams.insert(sales);
+    const relation = oneToManyOf({ ...common, parent: Team, table });
+    await relation.add({ region: 'East', department: 'Sales', id: 3 });
+    await relation.add({ region: 'East', department: 'Sales', id: 0 });
+    assert.equal((await entities.teams.get(sales))?.weight, 3);
   });
 
   it('counts a child that moves where it is, wherever the move is killed', async () => {

@@ -6,13 +6,14 @@ import { manualClock } from '../../src/base/clock.js';
 import { systemRandomness } from '../../src/base/randomness.js';
 import { openMemoryStore } from '../../src/engines/memory/store.js';
 import type { Bytes } from '../../src/base/bytes.js';
-import { StoreUnavailableError } from '../../src/kv/errors.js';
+import { StoreFullError, StoreUnavailableError } from '../../src/kv/errors.js';
 import type { MemberStore } from '../../src/kv/member-store.js';
 import { partitionPrefix } from '../../src/kv/partition-prefix.js';
 import { appendString, prefixRange } from '../../src/kv/tuple.js';
 import { Catalogue } from '../../src/partition/catalogue.js';
 import { PartitionCounters } from '../../src/partition/counters.js';
 import type { BeginResult } from '../../src/partition/operations/operations.js';
+import { Members } from '../../src/partition/members.js';
 import { openPartitionedStore } from '../../src/partition/store.js';
 import { byLength } from '../support/run-length.js';
 import { admitted, leaving, membersOf, operationsOver } from './composed-stores.js';
@@ -223,5 +224,37 @@ void describe('a front end with an old map', () => {
       }),
       { numRuns: byLength({ short: 20, long: 300 }) },
     );
+  });
+
+  void it('commits what grows where its range is by now, as the store before is full', async () => {
+    const clock = manualClock();
+    const full = new Set<string>();
+    const diskOf = (name: string) => {
+      const isLow = () => Promise.resolve(full.has(name));
+      return { isLow: full.has(name), isStillLow: isLow, isLowNow: isLow };
+    };
+    const stores = [await openMemoryStore({ clock }), await openMemoryStore({ clock })];
+    const named = new Map(stores.map((store, index) => [`s${index}`, store]));
+    const members = await admitted(new Members('s0', named, { diskOf }));
+    const operations = operationsOver(members, clock);
+    const common = { members, clock, timers: systemTimers, randomness: systemRandomness };
+    const store = await openPartitionedStore(common);
+    const commit = () =>
+      store.commit({
+        checks: [],
+        puts: [{ key, value: Buffer.from('1') }],
+        deletes: [],
+        grows: true,
+      });
+    assert.ok((await commit()).ok);
+    full.add('s0');
+    await assert.rejects(commit(), StoreFullError);
+    const { id } = (await new Catalogue(members.home).map()).at(key);
+    const begun = await operations.beginMove(id, 's1');
+    assert.ok(begun.ok);
+    await operations.carryOut(begun.operation);
+    assert.ok((await commit()).ok);
+    full.add('s1');
+    await assert.rejects(commit(), StoreFullError);
   });
 });

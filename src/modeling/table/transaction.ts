@@ -249,7 +249,8 @@ export class Transaction {
    * Refuses the whole transaction, with `EntityNotFoundError` as its reason, when the entity does
    * not exist. The service checks only rows that a transaction writes, so this is a merge that
    * changes nothing but the ETag. Another write of the entity in the transaction, before or after,
-   * takes its place; a delete throws `ValueError`.
+   * takes its place, also one that makes the entity; a delete throws `ValueError`. An `update` that
+   * changes nothing sends nothing, so then only its read has seen the entity.
    */
   require<D extends AnyDefinition>(definition: D, key: KeyOf<D>): this {
     const rowKey = codecOf(definition).key(key);

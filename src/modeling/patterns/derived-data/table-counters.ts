@@ -10,7 +10,7 @@ export interface TableCounter {
   readonly measures: readonly string[];
   /** Whether an entity without a summary is refused. */
   readonly needsSummary: boolean;
-  /** The key of the summary that an entity names, undefined for none. */
+  /** The key of the summary that counts an entity, undefined for none. */
   readonly summaryOf: (entity: object) => RowKey | undefined;
 }
 

@@ -24,7 +24,7 @@ import { MarkUpkeep } from './mark-upkeep.js';
 import { checkMeasures, type Numbers } from './measures.js';
 import { added, deltasOf, type Delta } from './summary-delta.js';
 import { checkedCounts } from './view-audit.js';
-import type { PlacedViewOptions } from './view-options.js';
+import { countedBy, type PlacedViewOptions } from './view-options.js';
 
 /** Counts and sums that a table keeps of its entities. */
 export interface CounterOptions<S extends AnyDefinition, V extends AnyDefinition> extends Omit<
@@ -127,6 +127,7 @@ class CounterDerivation<S extends AnyDefinition, V extends AnyDefinition> implem
   guarded(write: RowWrite, current: StoredRow | undefined): RowWrite {
     if (write.kind === 'delete' || !this.#isView(write.row)) return write;
     const { row } = write;
+    const isMerge = write.kind === 'merge' || write.kind === 'upsert-merge';
     const kept: Record<string, WireValue> = {};
     for (const name of this.#names) {
       const [given, stored] = [own(row.properties, name), own(current?.properties ?? {}, name)];
@@ -137,7 +138,8 @@ class CounterDerivation<S extends AnyDefinition, V extends AnyDefinition> implem
             'leave it as it was read',
         );
       }
-      if (stored !== undefined) kept[name] = stored;
+      // A merge keeps what it does not name. Named here, an encrypted measure would become plain.
+      if (stored !== undefined && !(isMerge && given === undefined)) kept[name] = stored;
     }
     const properties: RowProperties = { ...row.properties, ...kept };
     return { ...write, row: { ...row, properties } };
@@ -205,20 +207,19 @@ class CounterDerivation<S extends AnyDefinition, V extends AnyDefinition> implem
   }
 }
 
-function counterOf<S extends AnyDefinition, V extends AnyDefinition>({
-  source,
-  view,
-  measures,
-  keyOf,
-  ifAbsent,
-}: PlacedCounter<S, V>): TableCounter {
+function counterOf<S extends AnyDefinition, V extends AnyDefinition>(
+  options: PlacedCounter<S, V>,
+): TableCounter {
+  const { source, view, measures, keyOf, ifAbsent } = options;
+  const { counts } = countedBy(options);
   return {
     source: source.type,
     view: view.type,
     measures: Object.keys(measures),
     needsSummary: ifAbsent === 'refuse',
     summaryOf: (entity) => {
-      const summary = keyOf(entity as ReadOf<S>);
+      const counted = entity as ReadOf<S>;
+      const summary = counts(counted) ? keyOf(counted) : undefined;
       return summary === undefined ? undefined : codecOf(view).key(summary);
     },
   };
