@@ -10,6 +10,11 @@ export function losingShards(from: ShardRouting, to: ShardRouting): readonly str
   return [...new Set(changed)].sort();
 }
 
+/** The shards that lose or get texts when another routing replaces this one; each once. */
+export function concernedShards(from: ShardRouting, to: ShardRouting): readonly string[] {
+  return [...new Set([...losingShards(from, to), ...losingShards(to, from)])];
+}
+
 /** May name a shard several times; undefined: the routings cannot be compared. */
 function changedShards(from: ShardRouting, to: ShardRouting): readonly string[] | undefined {
   const isMoved = (here: string | undefined, there: string | undefined): here is string =>

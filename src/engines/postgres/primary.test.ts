@@ -3,14 +3,15 @@ import { once } from 'node:events';
 import { createServer, type Server, type Socket } from 'node:net';
 import { after, before, describe } from 'node:test';
 import { setImmediate as turn } from 'node:timers/promises';
-import { manualTimers, until } from '../../../test/support/manual-timers.js';
+import { until } from '../../../test/support/manual-timers.js';
+import { primaryOver } from '../../../test/support/primary-over.js';
 import {
   noRows,
   scriptedPostgres,
   welcome,
   type ScriptedPostgres,
 } from '../../../test/support/scripted-postgres.js';
-import { manualClock, systemClock } from '../../base/clock.js';
+import { systemClock } from '../../base/clock.js';
 import { it } from '../../base/conformance/limited-test.js';
 import { invariant } from '../../base/invariant.js';
 import { systemRandomness } from '../../base/randomness.js';
@@ -18,7 +19,6 @@ import { StoreClosedError } from '../../kv/errors.js';
 import { Acknowledgements } from './acknowledgements.js';
 import type { ConnectionSource } from './connection-source.js';
 import { DatabaseError } from './database-error.js';
-import { Primary } from './primary.js';
 import { Replicas } from './replicas.js';
 import { statementsFor } from './statements.js';
 import { WatchedPrimary } from './watched-primary.js';
@@ -39,22 +39,13 @@ describe('a close while a connection is being opened', () => {
   after(() => server.close());
 
   function sourceOf(kind: 'primary' | 'standbys') {
-    const timers = manualTimers();
-    const clock = manualClock();
-    const troubles: unknown[] = [];
-    const own = { addresses: [address, address], prepares: true, timers };
+    const addresses = [address, address];
+    const { primary, timers, troubles } = primaryOver(addresses);
     if (kind === 'standbys') {
-      const replicas = new Replicas({ ...own, randomness: systemRandomness });
+      const own = { prepares: true, timers, randomness: systemRandomness };
+      const replicas = new Replicas({ ...own, addresses });
       return { source: replicas, close: () => replicas.close(), troubles };
     }
-    const primary = new Primary({
-      ...own,
-      isRelaxed: false,
-      idleInTransactionMs: undefined,
-      clock,
-      randomness: systemRandomness,
-      onTrouble: (trouble) => troubles.push(trouble),
-    });
     const acknowledgements = new Acknowledgements({
       statements: statementsFor('tabularium'),
       clock: systemClock,
@@ -130,20 +121,8 @@ const refusals = {
 type Host = keyof typeof refusals;
 
 describe('the first connection to a list of hosts', () => {
-  const first = (servers: readonly ScriptedPostgres[]) => {
-    const timers = manualTimers();
-    const primary = new Primary({
-      addresses: servers.map(({ address }) => address),
-      prepares: true,
-      isRelaxed: false,
-      idleInTransactionMs: undefined,
-      clock: manualClock(),
-      timers,
-      randomness: systemRandomness,
-      onTrouble: () => undefined,
-    });
-    return { primary, timers };
-  };
+  const first = (servers: readonly ScriptedPostgres[]) =>
+    primaryOver(servers.map(({ address }) => address));
 
   const said: Readonly<Record<Host, string>> = {
     password: 'password authentication failed. Look at the password in its URL',
@@ -252,22 +231,8 @@ describe('a server that takes writes', () => {
     return { state, start };
   };
 
-  function primaryOf(servers: readonly ScriptedPostgres[]) {
-    const timers = manualTimers();
-    const clock = manualClock();
-    const troubles: unknown[] = [];
-    const primary = new Primary({
-      addresses: servers.map(({ address }) => address),
-      prepares: true,
-      isRelaxed: false,
-      idleInTransactionMs: undefined,
-      clock,
-      timers,
-      randomness: systemRandomness,
-      onTrouble: (trouble) => troubles.push(trouble),
-    });
-    return { primary, timers, clock, troubles };
-  }
+  const primaryOf = (servers: readonly ScriptedPostgres[]) =>
+    primaryOver(servers.map(({ address }) => address));
 
   it('is kept when one before it in the list takes writes as well', async (t) => {
     t.mock.timers.enable({ apis: ['setTimeout'] });

@@ -116,7 +116,6 @@ export class Primary implements ConnectionSource {
     const over = signal === undefined ? this.closing : AbortSignal.any([this.closing, signal]);
     for (let failures = 1; ; failures += 1) {
       const found = await this.#findOnce(pipelines, over);
-      if (found instanceof Connection && !this.closing.aborted) this.#note(undefined);
       if (over.aborted) {
         if (found instanceof Connection) found.destroy();
         if (this.#trouble !== undefined) this.#lookLater();
@@ -150,11 +149,10 @@ export class Primary implements ConnectionSource {
   async #look(): Promise<void> {
     const found = await this.#findOnce(false, this.closing);
     if (!(found instanceof Connection)) return this.#lookLater();
-    if (!this.closing.aborted) this.#note(undefined);
     await found.close();
   }
 
-  /** Tries the server that took writes last, then the others in order. */
+  /** Tries the server that took writes last, then the others in order. One ends the trouble. */
   async #findOnce(
     pipelines: boolean,
     over: AbortSignal,
@@ -169,6 +167,7 @@ export class Primary implements ConnectionSource {
         const standsBy = await connection.prepare(() => isStandby(connection, isRelaxed), over);
         if (!standsBy) {
           this.#last = at;
+          if (!this.closing.aborted) this.#note(undefined);
           return connection;
         }
         connection.destroy();

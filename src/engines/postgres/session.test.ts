@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict';
 import { describe, type TestContext } from 'node:test';
-import { manualTimers } from '../../../test/support/manual-timers.js';
+import type { manualTimers } from '../../../test/support/manual-timers.js';
+import { primaryOver } from '../../../test/support/primary-over.js';
 import {
   int8Field,
   noRows,
   scriptedPostgres,
   type ScriptedAnswer,
 } from '../../../test/support/scripted-postgres.js';
-import { manualClock } from '../../base/clock.js';
 import { it } from '../../base/conformance/limited-test.js';
 import { systemRandomness } from '../../base/randomness.js';
 import { CommitUnknownError, StoreWriteError } from '../../kv/errors.js';
@@ -15,7 +15,6 @@ import { Acknowledgements } from './acknowledgements.js';
 import type { BatchCall } from './commit-form.js';
 import { functionForm } from './function-form.js';
 import { decodeOutcomes, encodeOutcomes, type Outcome } from './outcomes.js';
-import { Primary } from './primary.js';
 import { bytesOf } from './rows.js';
 import { Session } from './session.js';
 import { statementsFor } from './statements.js';
@@ -48,18 +47,7 @@ async function sessionOver(script: {
     }
   };
   const server = await scriptedPostgres(answerTo, undefined, script.version);
-  const timers = manualTimers();
-  const clock = manualClock();
-  const primary = new Primary({
-    addresses: [server.address],
-    prepares: true,
-    isRelaxed: false,
-    idleInTransactionMs: undefined,
-    clock,
-    timers,
-    randomness: systemRandomness,
-    onTrouble: () => undefined,
-  });
+  const { primary, timers, clock } = primaryOver([server.address]);
   const acknowledgements = new Acknowledgements({
     statements,
     clock,

@@ -1,7 +1,7 @@
 import type { Clock } from '../../../base/clock.js';
 import type { Randomness } from '../../../base/randomness.js';
 import { messageOf } from '../../../base/thrown.js';
-import { losingShards } from '../../../placement/losing-shards.js';
+import { concernedShards, losingShards } from '../../../placement/losing-shards.js';
 import { shardOfText, shardsOf, type ShardRouting } from '../../../placement/shard-routing.js';
 import type { ShardKeyType } from '../../../placement/typed-routing.js';
 import { requireChoice } from '../../definition/choice.js';
@@ -225,8 +225,8 @@ export class MapOperations<T extends ShardKeyType = ShardKeyType> {
     if (state.phase === 'settled' || !isUnderWay(state, id)) {
       throw new OperationError(`the operation ${id} is not under way on the map '${name}'`);
     }
-    const left = losingShards(state.routing, state.target);
-    if (![...left, ...losingShards(state.target, state.routing)].includes(shard)) {
+    const { routing, target } = state;
+    if (!concernedShards(routing, target).includes(shard)) {
       throw new OperationError(`the operation ${id} moves nothing from or to the shard '${shard}'`);
     }
     const info = (await shards()).find((each) => each.name === shard);
@@ -241,7 +241,8 @@ export class MapOperations<T extends ShardKeyType = ShardKeyType> {
     const found = await rowsOfMap(tableOf(shard), { shard, ...leadingOf(state) });
     if (found.kind === 'bound') return operation;
     // Noted first: whoever finds the change of the map knows what is lost.
-    const isOnward = operation.status === 'cancelling' && left.includes(shard);
+    const isLeft = losingShards(routing, target).includes(shard);
+    const isOnward = operation.status === 'cancelling' && isLeft;
     const status = isOnward ? 'running' : operation.status;
     await this.#change(id, { status, lost: [...new Set([...operation.lost, shard])] });
     await map.recovery.giveUp(shard);
@@ -417,8 +418,7 @@ export class MapOperations<T extends ShardKeyType = ShardKeyType> {
   async #requireWhole(state: MapState): Promise<void> {
     if (state.phase === 'settled') return;
     const { rows } = this.#options;
-    const { routing, target } = state;
-    const shards = [...losingShards(routing, target), ...losingShards(target, routing)];
+    const shards = concernedShards(state.routing, state.target);
     await refuseAnyRestoring(rows, shards);
     await this.#requireAllBound(state, shards);
   }

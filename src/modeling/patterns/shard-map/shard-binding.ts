@@ -84,6 +84,10 @@ export async function rebindShard(table: TableGateway, owner: ShardOwner): Promi
   await bindShard(table, owner);
   const witness = (await ownerOfShard(table))?.witness;
   if (witness === undefined || (await epochOf(table, witness.partitionKey)) > 0) return;
+  await forgetWitness(table, owner);
+}
+
+async function forgetWitness(table: TableGateway, owner: ShardOwner): Promise<void> {
   await table.write({ kind: 'upsert-replace', row: bindingRow(owner) });
 }
 
@@ -158,6 +162,15 @@ export function leadingOf(state: MapState): LeadingRoutings {
     : { routing, target: state.target };
 }
 
+/** Whether one of the routings leads to a shard for a witness. */
+export function isLedTo(
+  shard: string,
+  { text }: ShardWitness,
+  { routing, target = routing }: LeadingRoutings,
+): boolean {
+  return [routing, target].some((each) => shardOfText(each, text) === shard);
+}
+
 /**
  * Throws `ModelError` for a shard whose table is that of no map any more, or has lost its rows:
  * what it does not have would count as deleted. `instead` says what to do; of an operation under
@@ -178,15 +191,12 @@ export async function requireBound(
  */
 export async function rowsOfMap(
   table: TableGateway,
-  { shard, routing, target = routing }: Omit<ShardOfMap, 'title'>,
+  { shard, ...leading }: Omit<ShardOfMap, 'title'>,
 ): Promise<{ readonly kind: RowsOfMap; readonly witness: ShardWitness | undefined }> {
   const found = await ownerOfShard(table);
   const witness = found?.witness;
   if (found === undefined) return { kind: 'unbound', witness };
-  const isLedHere = [routing, target].some((each) => {
-    return witness !== undefined && shardOfText(each, witness.text) === shard;
-  });
-  if (witness === undefined || !isLedHere) return { kind: 'bound', witness };
+  if (witness === undefined || !isLedTo(shard, witness, leading)) return { kind: 'bound', witness };
   if ((await epochOf(table, witness.partitionKey)) > 0) return { kind: 'bound', witness };
   // It may have been forgotten meanwhile, when its partition was deleted here.
   const again = (await ownerOfShard(table))?.witness;
@@ -214,20 +224,18 @@ export async function renewWitnesses(
 ): Promise<void> {
   for (const { name, table } of shards) {
     const found = await ownerOfShard(table);
-    const isHere = (text: string): boolean => shardOfText(routing, text) === name;
-    if (found === undefined || (found.witness !== undefined && isHere(found.witness.text)))
-      continue;
-    const forget = async (): Promise<void> => {
-      await table.write({ kind: 'upsert-replace', row: bindingRow(found) });
-    };
-    if (found.witness !== undefined) await forget();
+    if (found === undefined) continue;
+    if (found.witness !== undefined) {
+      if (isLedTo(name, found.witness, { routing })) continue;
+      await forgetWitness(table, found);
+    }
     if (!shardsOf(routing).includes(name)) continue;
     for await (const { partitionKey, isOwner, epoch } of fencesOf(table)) {
-      const text = textOf(partitionKey);
-      if (!isOwner || epoch === 0 || !isHere(text)) continue;
-      await bearWitness(table, { partitionKey, text });
+      const witness = { partitionKey, text: textOf(partitionKey) };
+      if (!isOwner || epoch === 0 || !isLedTo(name, witness, { routing })) continue;
+      await bearWitness(table, witness);
       // A later step may have deleted its epoch, and has found no witness to forget.
-      if (!(await isCurrent())) await forget();
+      if (!(await isCurrent())) await forgetWitness(table, found);
       break;
     }
   }

@@ -1,5 +1,4 @@
 import type { Clock } from '../../../base/clock.js';
-import { shardOfText } from '../../../placement/shard-routing.js';
 import { RequestError } from '../../table/errors.js';
 import type { TableGateway } from '../../table/gateway.js';
 import type { MapState } from './map-state.js';
@@ -7,6 +6,7 @@ import {
   bearWitness,
   howToGoOn,
   howToKeep,
+  isLedTo,
   leadingOf,
   refuseLost,
   rowsOfMap,
@@ -61,9 +61,11 @@ export class ShardLooks {
     state: MapState,
   ): Promise<void> {
     const seen = this.#seen.get(shard);
-    if (seen === undefined || (seen.witness !== undefined && isThere(state, shard, seen.witness))) {
-      return;
-    }
+    const { routing } = state;
+    // A map that changes will lead by its target.
+    const leading = state.phase === 'settled' ? { routing } : { routing, target: state.target };
+    if (seen === undefined) return;
+    if (seen.witness !== undefined && isLedTo(shard, seen.witness, leading)) return;
     const witness = { partitionKey, text };
     try {
       await bearWitness(table, witness);
@@ -74,11 +76,4 @@ export class ShardLooks {
     }
     this.#seen.set(shard, { ...seen, witness });
   }
-}
-
-/** Whether a map leads, or will lead, to the shard for a witness. */
-function isThere(state: MapState, shard: string, { text }: ShardWitness): boolean {
-  const { routing } = state;
-  const target = state.phase === 'settled' ? routing : state.target;
-  return [routing, target].some((each) => shardOfText(each, text) === shard);
 }

@@ -1,7 +1,7 @@
 import { systemClock } from '../../../base/clock.js';
 import { systemRandomness } from '../../../base/randomness.js';
 import { holdingTimers, type Timers } from '../../../base/async/timers.js';
-import { losingShards } from '../../../placement/losing-shards.js';
+import { concernedShards } from '../../../placement/losing-shards.js';
 import {
   routingFault,
   shardsOf,
@@ -426,13 +426,13 @@ export class ShardMap {
   async #bindNew(state: Moving): Promise<void> {
     mapRow(this.#map.name, state);
     const { routing, target } = state;
-    const concerned = new Set([...losingShards(routing, target), ...losingShards(target, routing)]);
+    const concerned = concernedShards(routing, target);
     const bound = shardsOf(routing);
     for (const shard of bound) {
       const table = this.#partitions.shard(shard);
       const found = await ownerOfShard(table);
       if (found !== undefined) requireOwner(table, found, { ...this.#owner(), shard });
-      if (!concerned.has(shard)) continue;
+      if (!concerned.includes(shard)) continue;
       await requireBound(table, { shard, title: this.#map.title, routing }, howToKeep);
     }
     await this.#bindShards(shardsOf(target).filter((shard) => !bound.includes(shard)));
