@@ -273,8 +273,8 @@ export class PartitionedStore implements RangedStore {
     let isLookedUp = false;
     /** Rethrows the error of a store, unless the range has left that store. */
     const leave = async (range: RangeRow, error: unknown): Promise<void> => {
-      // The home store has the catalogue, so it cannot be asked where its own range is when it
-      // fails.
+      // The home store has the catalogue, so it cannot be asked where its own range is when it does
+      // not answer.
       const isHome = range.store === this.#options.members.homeName;
       const isAway = error instanceof StoreUnavailableError && !isHome && mayRepeat();
       const isFull = error instanceof StoreFullError;
