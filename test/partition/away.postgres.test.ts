@@ -8,7 +8,7 @@ import type { ServerOptions } from '../../src/app/options/table.js';
 import { RemotePartitions } from '../../src/cli/partition/remote.js';
 import { operationEnd } from '../../src/cli/partition/waiting.js';
 import { eventually } from '../chaos/finding.js';
-import { hastyTime } from '../support/hasty-time.js';
+import { hasteAway, hastyTime } from '../support/hasty-time.js';
 import { startPostgres, withoutPostgres, type PostgresServer } from '../support/postgres-server.js';
 import { WireClient } from '../wire/kit/client.js';
 import type { WireResponse } from '../wire/kit/response.js';
@@ -25,7 +25,7 @@ async function worldOf(t: TestContext, optionsOf: (at: Places) => ServerOptions)
   const folder = await mkdtemp(join(tmpdir(), 'tabularium-member-away-'));
   ends.push(() => rm(folder, { recursive: true, force: true }));
   const options = optionsOf({ folder, database });
-  const server = await createServer({ ...options, controlPort: 0, ...hastyTime() });
+  const server = await createServer({ ...options, controlPort: 0, ...hastyTime(hasteAway) });
   ends.push(() => server.close());
   const client = WireClient.of(server);
   ends.push(() => client.close());

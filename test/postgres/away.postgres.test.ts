@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { it } from 'node:test';
 import { createServer } from '../../src/app/index.js';
 import { eventually } from '../chaos/finding.js';
-import { hastyTime } from '../support/hasty-time.js';
+import { hasteAway, hastyTime } from '../support/hasty-time.js';
 import { startPostgres, withoutPostgres } from '../support/postgres-server.js';
 import { WireClient } from '../wire/kit/client.js';
 
@@ -24,7 +24,7 @@ void it(
       location,
       postgresUrl: database.url,
       ...ports,
-      ...hastyTime(),
+      ...hastyTime(hasteAway),
     });
     const client = WireClient.of(server);
     const health = async () => {
