@@ -57,7 +57,7 @@ export async function verified(
     onKeys,
     lastVersionOf: (store) => open.lastVersionOf(store),
     ...(range !== undefined && { range }),
-    ...(before?.until !== undefined && { after: before.until }),
+    ...(before?.until !== undefined && { after: before.until, found: before.findings }),
     ...(noted !== undefined && {
       onCompared: (until, findings) => noted.noteCompared(until, findings),
     }),
@@ -66,16 +66,23 @@ export async function verified(
   const store = answeringReads(open, timers);
   const unnamed = range === undefined ? await unnamedContainers(store, { namesOf, onKeys }) : [];
   await noted?.end();
-  const all = [...(before?.findings ?? []), ...found];
+  const faults = found.filter(({ kind }) => kind !== 'not compared');
   const told = repairs
-    ? await repaired(all, ranges, { members, operationRunner, timers })
-    : { findings: all.map((finding) => findingText(finding, ranges)), repaired: [] };
+    ? await repaired(faults, ranges, { members, operationRunner, timers })
+    : { findings: faults.map((finding) => findingText(finding, ranges)), repaired: [] };
+  // Once for each range, of however many stores.
+  const notCompared = new Set(
+    found.flatMap((finding) =>
+      finding.kind === 'not compared' ? [findingText(finding, ranges)] : [],
+    ),
+  );
   return {
     findings: [
       ...told.findings,
       ...unnamed.map(({ place, what }) => `There are ${what} at ${place}, which is not there.`),
     ],
     repaired: told.repaired,
+    ...(notCompared.size > 0 && { notCompared: [...notCompared] }),
     ...(before !== undefined && { begun: new Date(before.begunMicros / 1_000).toISOString() }),
   };
 }

@@ -1,7 +1,8 @@
 import type { Bytes } from '../base/bytes.js';
 
-/** A fault of the key space. Ranges that an operation works on meanwhile are left out. */
+/** A fault of the key space, or a part of it that was not compared. */
 export type Finding =
+  | NotCompared
   | { readonly kind: 'abandoned operation'; readonly operation: number }
   /**
    * This process has not opened the store, or has opened another one under its name: the store was
@@ -33,6 +34,20 @@ export type Finding =
       readonly version: number;
       readonly last: number;
     };
+
+/**
+ * An operation works on the range, or has replaced it, so what a store has of it was not compared.
+ */
+export interface NotCompared {
+  readonly kind: 'not compared';
+  readonly store: string;
+  readonly range: number;
+  /** 0: the operation is over, or not known. */
+  readonly operation: number;
+  /** The bounds of the data of the range. */
+  readonly start: Bytes;
+  readonly end: Bytes;
+}
 
 /** How far stores were compared: in the order of their names, and each range after range. */
 export interface ComparedUntil {

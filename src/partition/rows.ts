@@ -3,7 +3,7 @@ import { unreachable } from '../base/invariant.js';
 import { StoreDamagedError } from '../kv/errors.js';
 import type { SizedKey } from '../kv/sized-keys.js';
 import { decodeTuple, encodeTuple, type TupleElement } from '../kv/tuple.js';
-import type { ComparedUntil, Finding } from './findings.js';
+import type { ComparedUntil, Finding, NotCompared } from './findings.js';
 
 /** A row with the version of its entry, which writes that depend on the row demand. */
 export interface Versioned<Row> {
@@ -220,19 +220,40 @@ function untilOf(store: string, key: Bytes): ComparedUntil {
   return { store, key: key.length === 0 ? undefined : key };
 }
 
-/** A finding as it is written: its key in hexadecimal digits. */
+/** A finding as it is written: its keys in hexadecimal digits. */
 type WrittenFinding =
-  | Exclude<Finding, { readonly first: Bytes }>
-  | (Omit<Extract<Finding, { readonly first: Bytes }>, 'first'> & { readonly first: string });
+  | Exclude<Finding, { readonly first: Bytes } | NotCompared>
+  | (Omit<Extract<Finding, { readonly first: Bytes }>, 'first'> & { readonly first: string })
+  | (Omit<NotCompared, 'start' | 'end'> & { readonly start: string; readonly end: string });
 
 function written(finding: Finding): WrittenFinding {
-  if (finding.kind !== 'stray data') return finding;
-  return { ...finding, first: Buffer.from(finding.first).toString('hex') };
+  switch (finding.kind) {
+    case 'stray data':
+      return { ...finding, first: hexOf(finding.first) };
+    case 'not compared':
+      return { ...finding, start: hexOf(finding.start), end: hexOf(finding.end) };
+    default:
+      return finding;
+  }
 }
 
 function findingOf(found: WrittenFinding): Finding {
-  if (found.kind !== 'stray data') return found;
-  return { ...found, first: Buffer.from(found.first, 'hex') };
+  switch (found.kind) {
+    case 'stray data':
+      return { ...found, first: Buffer.from(found.first, 'hex') };
+    case 'not compared':
+      return {
+        ...found,
+        start: Buffer.from(found.start, 'hex'),
+        end: Buffer.from(found.end, 'hex'),
+      };
+    default:
+      return found;
+  }
+}
+
+function hexOf(key: Bytes): string {
+  return Buffer.from(key).toString('hex');
 }
 
 function findingsOf(text: string): readonly Finding[] {

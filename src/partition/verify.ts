@@ -6,11 +6,11 @@ import { pagesOf } from '../kv/pages.js';
 import type { Candidate, Decision } from '../kv/store.js';
 import { decodeTuple, keyAfter } from '../kv/tuple.js';
 import type { Catalogue } from './catalogue.js';
-import type { ComparedUntil, Finding } from './findings.js';
+import type { ComparedUntil, Finding, NotCompared } from './findings.js';
 import { guardRows } from './keys.js';
 import type { Members } from './members.js';
 import { isMember } from './membership.js';
-import { dataOf } from './range-map.js';
+import { dataOf, sharedPart } from './range-map.js';
 import { answered } from './reach.js';
 import {
   decodeGuardRow,
@@ -37,6 +37,8 @@ export interface VerifyOptions {
   readonly lastVersionOf?: (store: string) => Promise<number>;
   /** What was compared before, and is left out. Default: nothing. */
   readonly after?: ComparedUntil | undefined;
+  /** What was found there. Default: nothing. */
+  readonly found?: readonly Finding[];
   /** Called when so much is compared, with what was found since the last call. */
   readonly onCompared?: (until: ComparedUntil, found: readonly Finding[]) => Promise<void>;
   /** Called after each step with the number of keys that it read. */
@@ -46,26 +48,69 @@ export interface VerifyOptions {
 /**
  * Compares the catalogue with the guards and, key by key, the data of all stores. Changes nothing.
  * Ranges may split, move and be backed up meanwhile: a finding about a range counts only when no
- * operation has worked on the range during the comparison. Rejects with `StoreDamagedError` when
- * the ranges of the catalogue do not cover the key space, and with `StoreUnavailableError` when a
- * store is silent.
+ * operation has worked on the range during the comparison. Ranges that could not be compared for
+ * that reason are tried once more in the end, and are findings when an operation works on them
+ * then. Rejects with `StoreDamagedError` when the ranges of the catalogue do not cover the key
+ * space, and with `StoreUnavailableError` when a store is silent.
  */
 export async function verify(options: VerifyOptions): Promise<readonly Finding[]> {
-  const { catalogue, members, timers, range: only } = options;
-  const findings: Finding[] = [];
+  const { catalogue, members, timers, range: only, found = [] } = options;
+  const findings: Finding[] = [...found];
   for (const { name } of (await catalogue.stores()).map(({ row }) => row)) {
     if (isCompared(name, options)) continue;
     if (members.has(name) && (await isMember(members, name, timers))) {
       for await (const part of comparedParts(name, options)) findings.push(...part);
     } else if ((await catalogue.store(name)) !== undefined) {
       // The store is still in the catalogue, so it was not removed meanwhile.
-      const found: Finding = { kind: 'location mismatch', store: name };
-      findings.push(found);
-      await options.onCompared?.({ store: name, key: undefined }, [found]);
+      const mismatch: Finding = { kind: 'location mismatch', store: name };
+      findings.push(mismatch);
+      await options.onCompared?.({ store: name, key: undefined }, [mismatch]);
     }
   }
   findings.push(...(await abandonedOperations(options)));
-  return only === undefined ? findings : findings.filter((finding) => isAbout(finding, only));
+  const about = findings.filter((finding) => only === undefined || isAbout(finding, only));
+  const left = about.filter(isNotCompared);
+  const compared = about.filter((finding) => !isNotCompared(finding));
+  return left.length === 0
+    ? compared
+    : [...compared, ...(await comparedAgain({ left, compared }, options))];
+}
+
+function isNotCompared(finding: Finding): finding is NotCompared {
+  return finding.kind === 'not compared';
+}
+
+/** Compares what could not be compared before; operations on it may be over. */
+async function comparedAgain(
+  before: { readonly left: readonly NotCompared[]; readonly compared: readonly Finding[] },
+  options: VerifyOptions,
+): Promise<readonly Finding[]> {
+  const { left, compared } = before;
+  const { catalogue, members, timers } = options;
+  const findings: Finding[] = [];
+  for (const store of new Set(left.map((each) => each.store))) {
+    const own = left.filter((each) => each.store === store);
+    if (!members.has(store) || !(await isMember(members, store, timers))) {
+      // A store that was removed meanwhile has no data of this key space.
+      if ((await catalogue.store(store)) !== undefined) findings.push(...own);
+      continue;
+    }
+    const ranges = (await catalogue.map()).ranges.filter((range) =>
+      own.some((each) => sharedPart(each, dataOf(range)) !== undefined),
+    );
+    for (const guard of await guardFindings(store, options)) {
+      const isOf = ranges.some(({ id }) => 'range' in guard && guard.range === id);
+      if (isOf && !compared.some((each) => isSame(each, guard))) findings.push(guard);
+    }
+    for (const range of ranges) findings.push(...(await dataFindings(store, range, options)));
+  }
+  return findings;
+}
+
+function isSame(left: Finding, right: Finding): boolean {
+  if (!('range' in left && 'range' in right && 'store' in left && 'store' in right)) return false;
+  const { kind, range, store } = left;
+  return kind === right.kind && range === right.range && store === right.store;
 }
 
 /** A store that was not compared may have data of any range. */
@@ -87,10 +132,11 @@ async function* comparedParts(
   const { after, onCompared } = options;
   const from = after?.store === store ? after.key : undefined;
   let findings = from === undefined ? [...(await guardFindings(store, options))] : [];
-  for (const { id, end } of (await options.catalogue.map()).ranges) {
+  for (const range of (await options.catalogue.map()).ranges) {
+    const { id, end } = range;
     if ((options.range ?? id) !== id) continue;
     if (from !== undefined && end !== undefined && compareBytes(end, from) <= 0) continue;
-    findings.push(...(await dataFindings(store, id, options)));
+    findings.push(...(await dataFindings(store, range, options)));
     await onCompared?.({ store, key: end }, findings);
     yield findings;
     findings = [];
@@ -164,29 +210,35 @@ async function guardsOf(
 
 /**
  * Checks the data of a range in a store. A store that has the range may have them all, any other
- * store none.
+ * store none. `known`: the range as the map had it.
  */
 async function dataFindings(
   store: string,
-  id: number,
+  known: RangeRow,
   options: VerifyOptions,
 ): Promise<readonly Finding[]> {
   const { catalogue, lastVersionOf } = options;
+  const { id } = known;
   const range = await catalogue.range(id);
-  if (range === undefined || range.row.operation !== 0) return [];
-  const isOwn = range.row.store === store;
+  const isOwn = range?.row.store === store;
   if (isOwn && lastVersionOf === undefined) return [];
+  const notCompared = (operation: number): Finding => {
+    return { kind: 'not compared', store, range: id, operation, ...dataOf(known) };
+  };
+  if (range === undefined) return [notCompared(0)];
+  if (range.row.operation !== 0) return [notCompared(range.row.operation)];
   const { keys, first, version } = await lookAtData(store, range.row, options);
   if (first === undefined) return [];
   const at = { range: id, store };
   if (!isOwn) {
     const found: Finding = { kind: 'stray data', ...at, keys, first };
-    return (await isAtRest(range, catalogue)) ? [found] : [];
+    return [(await isAtRest(range, catalogue)) ? found : notCompared(0)];
   }
   // Read after the data, so that it includes the commits that were made meanwhile.
   const last = await lastOf(store, version, options);
-  if (version <= last || !(await isAtRest(range, catalogue))) return [];
-  return [{ kind: 'version ahead', ...at, version, last }];
+  if (version <= last) return [];
+  const found: Finding = { kind: 'version ahead', ...at, version, last };
+  return [(await isAtRest(range, catalogue)) ? found : notCompared(0)];
 }
 
 /** The greatest version that a store has given out; `otherwise` when nobody knows it. */

@@ -453,6 +453,27 @@ void describe('the commands on partitions', () => {
     }
   });
 
+  void it('end with the code of what a verification has compared', async () => {
+    const notCompared = ['Range 5 was not compared: operation 7 works on it.'];
+    const left = `${notCompared.join('')}\n`;
+    for (const [result, words, code, stdout] of [
+      [{ findings: [], repaired: [] }, [], 0, 'Map and stores agree.\n'],
+      [{ findings: [], repaired: [], notCompared }, [], 3, `${left}All else agrees.\n`],
+      [{ findings: ['It differs.'], repaired: [], notCompared }, [], 1, `It differs.\n${left}`],
+      [
+        { findings: [], repaired: [], notCompared },
+        ['--json'],
+        3,
+        `${JSON.stringify({ findings: [], repaired: [], notCompared })}\n`,
+      ],
+    ] as const) {
+      const { access, close } = await jobServer({ state: 'done', result }, () => true);
+      const verify = await runCommand(['partition', 'verify', ...words, ...access]);
+      close();
+      assert.deepEqual([verify.code, verify.stdout], [code, stdout], verify.stderr);
+    }
+  });
+
   void it('say when they are interrupted that a server goes on', costly(), async () => {
     const running = { operation: 7, state: 'running', kind: 'move', step: 'copy' };
     const server = createHttpServer((request, response) => {

@@ -121,6 +121,34 @@ void describe('a verification whose process has died', () => {
   });
 });
 
+void describe('a verification of a range that an operation works on', () => {
+  void it('says that the range was not compared, also when another one goes on with it', async (t) => {
+    const { open, verified, killed } = await opened(t);
+    const { id } = (await open.catalogue.map()).at(keyOf('a'));
+    const { findings: all } = resultOf(await verified());
+    const unnamed = all.filter((finding) => finding.includes('which is not there'));
+    assert.equal(unnamed.length, all.length - 1, 'the rows in the other store');
+    const begun = await open.operationRunner.operations.beginMove(id, 'b');
+    assert.ok(begun.ok);
+    const left = [
+      `Range ${id} was not compared: operation ${begun.operation} works on it. ` +
+        'Verify it again when that is over.',
+    ];
+    const told = { findings: unnamed, repaired: [], notCompared: left };
+    assert.deepEqual(resultOf(await verified()), told);
+    assert.deepEqual(resultOf(await verified({ repair: true })), told);
+    assert.deepEqual(resultOf(await verified({ range: id })), { ...told, findings: [] });
+    await killed('t');
+    assert.deepEqual(resultOf(await verified()).notCompared, left);
+    await killed('t');
+    assert.ok(await open.operationRunner.cancel(begun.operation));
+    await open.operationRunner.idle();
+    const { begun: since, ...rest } = resultOf(await verified());
+    assert.notEqual(since, undefined);
+    assert.deepEqual(rest, { findings: all, repaired: [] }, 'what was left is compared');
+  });
+});
+
 void describe('a verification whose home store is silent', () => {
   for (const hanging of ['get', 'range', 'commit'] as const) {
     void it(`ends and names that store when its ${hanging} hangs`, hangs, async (t) => {

@@ -185,6 +185,11 @@ export function findingText(finding: Finding, ranges: readonly RangeRow[]): stri
         `'${from}', that another store has. Nobody reads them.`
       );
     }
+    case 'not compared': {
+      const { range, operation } = finding;
+      const why = operation === 0 ? 'it has changed' : `operation ${operation} works on it`;
+      return `Range ${range} was not compared: ${why}. Verify it again when that is over.`;
+    }
     case 'version ahead':
       return (
         `Range ${finding.range} has an entry of version ${finding.version}, and its store ` +

@@ -7,7 +7,7 @@ import { notice } from '../terminal/notice.js';
 import { counted, jsonLine, printable } from '../terminal/terminal.js';
 import { withAccess, withPartitions, type AccessFlags } from './access.js';
 import { optionalRangeArgument } from './ranges.js';
-import { jobResult } from './waiting.js';
+import { jobResult, stillRunning } from './waiting.js';
 
 interface VerifyFlags extends AccessFlags {
   readonly repair?: boolean;
@@ -24,7 +24,8 @@ export function partitionVerifyCommand(): Command {
       'Compare the map of ranges with what all stores have: that the store of each range serves it, ' +
         'and no other, that nothing is where nobody reads it, that no version is ahead of its store, ' +
         'and that entities and messages have their table or queue. Changes nothing without ' +
-        '--repair. Exit code 0: all agrees, or was repaired; 1: it does not, and the lines say where.',
+        '--repair. Exit code 0: all agrees, or was repaired; 1: it does not, and the lines ' +
+        'say where; 3: what was compared agrees, and operations work on other ranges.',
     )
     .addArgument(optionalRangeArgument('range', 'only this range, by its number'))
     .option(
@@ -64,7 +65,7 @@ Examples:
 }
 
 function show(result: VerifyResult, json: boolean): void {
-  const { findings, repaired, begun } = result;
+  const { findings, repaired, notCompared = [], begun } = result;
   if (begun !== undefined && !json) {
     notice(
       `What was compared from ${begun} on by one that did not end is part of this. --anew compares ` +
@@ -74,10 +75,15 @@ function show(result: VerifyResult, json: boolean): void {
   if (json) process.stdout.write(`${jsonLine(result)}\n`);
   else {
     for (const finding of repaired) process.stdout.write(`Repaired: ${printable(finding)}\n`);
-    for (const finding of findings) process.stdout.write(`${printable(finding)}\n`);
+    for (const finding of [...findings, ...notCompared]) {
+      process.stdout.write(`${printable(finding)}\n`);
+    }
   }
   if (findings.length > 0) {
     throw new CommandFailure(`Map and stores differ in ${counted(findings.length, 'place')}.`);
   }
-  if (!json) process.stdout.write('Map and stores agree.\n');
+  if (notCompared.length > 0) process.exitCode = stillRunning;
+  if (json) return;
+  const rest = notCompared.length > 0 ? 'All else agrees' : 'Map and stores agree';
+  process.stdout.write(`${rest}.\n`);
 }

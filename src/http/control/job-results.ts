@@ -73,6 +73,7 @@ export function isVerifyResult(value: unknown): value is VerifyResult {
   const form: Form<VerifyResult> = {
     findings: 'texts',
     repaired: 'texts',
+    notCompared: { maybe: 'texts' },
     begun: { maybe: 'text' },
   };
   return hasForm(form, value);

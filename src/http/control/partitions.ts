@@ -136,6 +136,8 @@ export interface VerifyResult {
   readonly findings: readonly string[];
   /** Findings that were repaired. */
   readonly repaired: readonly string[];
+  /** Ranges that were not compared, because operations worked on them; absent: none. */
+  readonly notCompared?: readonly string[];
   /** When the verification began with which this one went on, as an ISO 8601 time. */
   readonly begun?: string;
 }
