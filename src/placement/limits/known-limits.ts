@@ -37,10 +37,12 @@ export const knownLimits: readonly KnownLimit[] = Object.freeze([
     ['partitions', 100, 'partitions', 'premium'],
     ['partitions-of-unit', 200, 'partitions', 'premium'],
     ['partitions', 1024, 'partitions', 'dedicated'],
-    ['unit-bytes-in', megabyte, 'bytes/s', 'standard'],
-    ['unit-events-in', 1000, 'events/s', 'standard'],
-    ['unit-bytes-out', 2 * megabyte, 'bytes/s', 'standard'],
-    ['unit-events-out', 4096, 'events/s', 'standard'],
+    ...['basic', 'standard'].flatMap((tier): readonly Figure[] => [
+      ['unit-bytes-in', megabyte, 'bytes/s', tier],
+      ['unit-events-in', 1000, 'events/s', tier],
+      ['unit-bytes-out', 2 * megabyte, 'bytes/s', tier],
+      ['unit-events-out', 4096, 'events/s', tier],
+    ]),
   ]),
   ...figures('cosmos-db', 'documentation', [
     ['logical-partition-bytes', 20 * gib, 'bytes'],

@@ -1,4 +1,4 @@
-import { remarkIf, type PlacementRule } from './placement-rule.js';
+import { excessOf, remarkIf, remarkOn, type PlacementRule } from './placement-rule.js';
 
 /** More often than this a query over all shards counts, in times a second. */
 const fanOutRate = 1;
@@ -49,15 +49,17 @@ export const accessRules: readonly PlacementRule[] = [
     id: 'reference-data-hot',
     severity: 'error',
     advice: 'Copy reference data to every shard, or keep them in memory.',
-    remarks: ({ queries = [], shardTargets = {} }) => {
-      const perSecond = queries
+    remarks: (design) => {
+      const today = (design.queries ?? [])
         .filter(({ referenceData }) => referenceData === 'in-one-place')
         .reduce((sum, query) => sum + query.perSecond, 0);
-      const target = shardTargets.requestsPerSecond ?? Infinity;
-      return remarkIf(perSecond > target, () => ({
+      const target = design.shardTargets?.requestsPerSecond ?? Infinity;
+      return remarkOn(excessOf(today, target, design), ({ value, isNow }) => ({
         subject: 'reference data',
-        problem: `They are asked ${perSecond} times a second in one place that carries ${target}.`,
-        figures: { perSecond, target },
+        problem:
+          `They ${isNow ? 'are' : 'will be'} asked ${value} times a second in one place that ` +
+          `carries ${target}.`,
+        figures: { perSecond: value, target },
       }));
     },
   },

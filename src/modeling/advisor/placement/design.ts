@@ -22,6 +22,14 @@ export interface ShardFacts {
   readonly hasReplica?: boolean;
 }
 
+/** The figures of a shard that have a target. */
+export const figuresOfShards = [
+  'requestsPerSecond',
+  'bytes',
+  'connections',
+  'bytesPerSecond',
+] as const;
+
 /** The key by which shards are chosen. */
 export interface ShardKeyFacts {
   /** Its type, such as `text`, `int`, `bigint`, `guid`, `binary`, `dateTime`. */
@@ -151,15 +159,13 @@ export interface SystemFacts {
 export interface PlacementDesign {
   readonly shards?: readonly ShardFacts[];
   readonly key?: ShardKeyFacts;
-  /** The growth to plan for, as a factor of load and size; 1 when absent. */
+  /**
+   * The growth to plan for, as a factor of load and size; 1 when absent. What is too much today is
+   * found whatever it is.
+   */
   readonly growth?: number;
   /** The capacity of one shard. */
-  readonly shardTargets?: {
-    readonly requestsPerSecond?: number;
-    readonly bytes?: number;
-    readonly connections?: number;
-    readonly bytesPerSecond?: number;
-  };
+  readonly shardTargets?: Readonly<Partial<Record<(typeof figuresOfShards)[number], number>>>;
   readonly accounts?: number;
   /** Databases of one server. */
   readonly databases?: number;

@@ -1,6 +1,6 @@
 import { blobNameAdvice } from '../../../placement/systems/blob.js';
-import type { PlacementDesign, ShardFacts } from './design.js';
-import { remarkIf, type PlacementRule } from './placement-rule.js';
+import { figuresOfShards, type PlacementDesign, type ShardFacts } from './design.js';
+import { excessOf, remarkIf, type PlacementRule } from './placement-rule.js';
 
 /** Types of keys that a shard map has an order for. */
 const keyTypes: readonly string[] =
@@ -135,9 +135,12 @@ export const keyRules: readonly PlacementRule[] = [
   },
 ];
 
-function isLate({ shards = [], key, growth = 1, shardTargets = {} }: PlacementDesign): boolean {
+function isLate(design: PlacementDesign): boolean {
+  const { shards = [], key, shardTargets = {} } = design;
   const [only] = shards;
   if (only === undefined || shards.length > 1 || key !== undefined) return false;
-  const { requestsPerSecond = Infinity, bytes = Infinity } = shardTargets;
-  return only.requestsPerSecond * growth > requestsPerSecond || (only.bytes ?? 0) * growth > bytes;
+  return figuresOfShards.some((name) => {
+    const target = shardTargets[name] ?? Infinity;
+    return excessOf(only[name] ?? 0, target, design) !== undefined;
+  });
 }

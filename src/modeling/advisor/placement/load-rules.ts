@@ -1,23 +1,23 @@
 import { limitOf } from '../../../placement/limits/known-limits.js';
-import { overLimit, remarkIf, type PlacementRule } from './placement-rule.js';
+import { figuresOfShards } from './design.js';
+import { excessOf, overLimit, remarkIf, remarkOn, type PlacementRule } from './placement-rule.js';
 
 /** The busiest shard has more than this times the quietest. */
 const heatFactor = 10;
-const figuresOfShards = ['requestsPerSecond', 'bytes', 'connections', 'bytesPerSecond'] as const;
 
 export const placementLoadRules: readonly PlacementRule[] = [
   {
     id: 'shard-over-target',
     severity: 'error',
     advice: 'Split the shard, or add one and let it take its share.',
-    remarks: ({ shards = [], shardTargets = {}, growth = 1 }) =>
-      shards.flatMap((shard) =>
+    remarks: (design) =>
+      (design.shards ?? []).flatMap((shard) =>
         figuresOfShards.flatMap((name) => {
-          const value = (shard[name] ?? 0) * growth;
-          const target = shardTargets[name] ?? Infinity;
-          return remarkIf(value > target, () => ({
+          const target = design.shardTargets?.[name] ?? Infinity;
+          const excess = excessOf(shard[name] ?? 0, target, design);
+          return remarkOn(excess, ({ value, isNow }) => ({
             subject: `shard '${shard.name}'`,
-            problem: `${name} will be ${value}; one shard carries ${target}.`,
+            problem: `${name} ${isNow ? 'is' : 'will be'} ${value}; one shard carries ${target}.`,
             figures: { figure: name, value, target },
           }));
         }),
@@ -41,16 +41,17 @@ export const placementLoadRules: readonly PlacementRule[] = [
     id: 'queue-rate',
     severity: 'error',
     advice: 'Use several queues, and choose one by the key of the message (queueOfKey).',
-    remarks: ({ queues = [] }, own) => {
+    remarks: (design, own) => {
       const limit = limitOf({ system: 'queue', name: 'queue-rate' }, own);
-      return queues
-        .filter(({ messagesPerSecond }) => messagesPerSecond > (limit?.value ?? Infinity))
-        .map(({ name, messagesPerSecond }) => ({
+      return (design.queues ?? []).flatMap(({ name, messagesPerSecond }) => {
+        const excess = excessOf(messagesPerSecond, limit?.value ?? Infinity, design);
+        return remarkOn(excess, ({ value, isNow }) => ({
           subject: `queue '${name}'`,
-          problem: `It gets ${messagesPerSecond} messages/s.`,
-          figures: { messagesPerSecond },
+          problem: `It ${isNow ? 'gets' : 'will get'} ${value} messages/s.`,
+          figures: { messagesPerSecond: value },
           limit,
         }));
+      });
     },
   },
   {
@@ -70,26 +71,29 @@ export const placementLoadRules: readonly PlacementRule[] = [
     id: 'limit-of-level',
     severity: 'error',
     advice: 'Go one level up: from databases to servers, from accounts to subscriptions.',
-    remarks: ({ accounts = 0, databases = 0 }, own) => [
-      ...overLimit(
-        'accounts',
-        accounts,
-        limitOf({ system: 'storage-account', name: 'accounts' }, own),
-      ),
-      ...overLimit('databases', databases, limitOf({ system: 'sql', name: 'databases' }, own)),
-    ],
+    remarks: (design, own) => {
+      const { accounts = 0, databases = 0 } = design;
+      const ofSubscription = limitOf({ system: 'storage-account', name: 'accounts' }, own);
+      const ofServer = limitOf({ system: 'sql', name: 'databases' }, own);
+      return [
+        ...overLimit('accounts', accounts, ofSubscription, design),
+        ...overLimit('databases', databases, ofServer, design),
+      ];
+    },
   },
   {
     id: 'blob-rate',
     severity: 'error',
     advice: 'Write to several blobs and join them later; let copies or a content network be read.',
-    remarks: ({ blobs = [] }, own) => {
+    remarks: (design, own) => {
       const rate = limitOf({ system: 'blob', name: 'blob-rate' }, own);
       const bytes = limitOf({ system: 'blob', name: 'blob-bytes' }, own);
-      return blobs.flatMap(({ name, requestsPerSecond, bytesPerSecond = 0 }) => [
-        ...overLimit(`blob '${name}'`, requestsPerSecond, rate),
-        ...overLimit(`blob '${name}'`, bytesPerSecond, bytes),
-      ]);
+      const blobs = design.blobs ?? [];
+      return blobs.flatMap(({ name, requestsPerSecond, bytesPerSecond = 0 }) => {
+        const subject = `blob '${name}'`;
+        const inRequests = overLimit(subject, requestsPerSecond, rate, design);
+        return inRequests.concat(overLimit(subject, bytesPerSecond, bytes, design));
+      });
     },
   },
 ];

@@ -23,16 +23,48 @@ export interface PlacementRule {
   readonly remarks: (design: PlacementDesign, own: readonly KnownLimit[]) => readonly Remark[];
 }
 
-/** A remark where a value is above a limit; none where nothing is published. */
+/** A figure that is too high, today or only after the growth. */
+export interface Excess {
+  readonly value: number;
+  readonly isNow: boolean;
+}
+
+/**
+ * The figure of today where it is above `most`, else that after the growth to plan for; undefined
+ * where neither is.
+ */
+export function excessOf(
+  today: number,
+  most: number,
+  { growth = 1 }: PlacementDesign = {},
+): Excess | undefined {
+  if (today > most) return { value: today, isNow: true };
+  const value = today * growth;
+  return value > most ? { value, isNow: false } : undefined;
+}
+
+/** A remark where a figure is too high, today or after the growth. */
+export function remarkOn(
+  excess: Excess | undefined,
+  remark: (excess: Excess) => Remark,
+): readonly Remark[] {
+  return excess === undefined ? [] : [remark(excess)];
+}
+
+/**
+ * A remark where a value is above a limit; none where nothing is published. With `grown` also where
+ * it will be after the growth of that design.
+ */
 export function overLimit(
   subject: string,
-  value: number,
+  today: number,
   limit: KnownLimit | undefined,
+  grown?: PlacementDesign,
 ): readonly Remark[] {
   if (limit === undefined) return [];
-  return remarkIf(value > limit.value, () => ({
+  return remarkOn(excessOf(today, limit.value, grown), ({ value, isNow }) => ({
     subject,
-    problem: `It has ${value} ${limit.unit}.`,
+    problem: `It ${isNow ? 'has' : 'will have'} ${value} ${limit.unit}.`,
     figures: { value, most: limit.value },
     limit,
   }));

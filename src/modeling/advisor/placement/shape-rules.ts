@@ -1,4 +1,4 @@
-import { remarkIf, type PlacementRule } from './placement-rule.js';
+import { excessOf, remarkIf, remarkOn, type PlacementRule } from './placement-rule.js';
 import type { FieldFacts, OperationAnswers } from './design.js';
 
 /** Fields whose rates differ by more than this are better kept apart. */
@@ -13,13 +13,16 @@ export const shapeRules: readonly PlacementRule[] = [
     advice: 'Keep fields that change often, and secret ones, in rows or accounts of their own.',
     remarks: ({ fields = [] }) => {
       const secret = fields.filter(({ isSecret }) => isSecret === true);
-      const isMixed = secret.length > 0 && secret.length < fields.length;
+      const isWithOthers = secret.length < fields.length;
       const changing = fields.filter(({ writesPerSecond }) => writesPerSecond > 0);
       const dynamic = changing.filter((field) => isDynamic(field, fields));
       return [
-        ...secret.slice(0, isMixed ? undefined : 0).map(({ name }) => ({
+        // A secret alone in its row is where it should be.
+        ...(fields.length === 1 ? [] : secret).map(({ name }) => ({
           subject: `field '${name}'`,
-          problem: 'It is secret, and read with fields that are not.',
+          problem: isWithOthers
+            ? 'It is secret, and read with fields that are not.'
+            : 'It is secret, and who gets its row has the other secrets as well.',
           figures: {},
         })),
         ...dynamic.map(({ name, writesPerSecond }) => ({
@@ -79,13 +82,15 @@ export const shapeRules: readonly PlacementRule[] = [
     id: 'maintenance-window',
     severity: 'error',
     advice: 'Make partitions smaller, or the window longer.',
-    remarks: ({ maintenance }) => {
-      if (maintenance === undefined) return [];
-      const { bytes, bytesPerSecond, windowSeconds } = maintenance;
-      const seconds = bytes / bytesPerSecond;
-      return remarkIf(seconds > windowSeconds, () => ({
+    remarks: (design) => {
+      if (design.maintenance === undefined) return [];
+      const { bytes, bytesPerSecond, windowSeconds } = design.maintenance;
+      const excess = excessOf(bytes / bytesPerSecond, windowSeconds, design);
+      return remarkOn(excess, ({ value: seconds, isNow }) => ({
         subject: 'maintenance',
-        problem: `It takes ${Math.ceil(seconds)} s, and ${windowSeconds} s are there.`,
+        problem:
+          `It ${isNow ? 'takes' : 'will take'} ${Math.ceil(seconds)} s, and ${windowSeconds} s ` +
+          'are there.',
         figures: { seconds, windowSeconds },
       }));
     },

@@ -4,7 +4,14 @@ import { redisSameSlot } from '../../../placement/systems/redis.js';
 import { searchPairs } from '../../../placement/systems/search.js';
 import { busPin, busTransactionPin } from '../../../placement/systems/service-bus.js';
 import type { SystemFacts } from './design.js';
-import { overLimit, remarkIf, type PlacementRule, type Remark } from './placement-rule.js';
+import {
+  excessOf,
+  overLimit,
+  remarkIf,
+  remarkOn,
+  type PlacementRule,
+  type Remark,
+} from './placement-rule.js';
 
 /** Tiers of Event Hubs whose hubs can get more partitions, by the documentation. */
 const growingHubs: ReadonlySet<string> = new Set(['premium', 'dedicated']);
@@ -93,7 +100,8 @@ export const systemRules: readonly PlacementRule[] = [
     id: 'eventhub-unit-rate',
     severity: 'error',
     advice: 'Add throughput units, or a namespace.',
-    remarks: ({ systems: { eventHubs } = {} }, own) => {
+    remarks: (design, own) => {
+      const { eventHubs } = design.systems ?? {};
       if (eventHubs?.units === undefined) return [];
       const { units, tier = 'standard' } = eventHubs;
       const names = {
@@ -104,10 +112,11 @@ export const systemRules: readonly PlacementRule[] = [
       };
       return Object.entries(names).flatMap(([name, value = 0]) => {
         const limit = limitOf({ system: 'event-hubs', name, tier }, own);
-        return remarkIf(value > units * (limit?.value ?? Infinity), () => ({
+        const excess = excessOf(value, units * (limit?.value ?? Infinity), design);
+        return remarkOn(excess, ({ value: high, isNow }) => ({
           subject: 'Event Hubs',
-          problem: `${value} ${limit?.unit} are more than ${units} units carry.`,
-          figures: { value, units },
+          problem: `${high} ${limit?.unit} ${isNow ? 'are' : 'will be'} more than ${units} units carry.`,
+          figures: { value: high, units },
           limit,
         }));
       });
@@ -141,12 +150,13 @@ export const systemRules: readonly PlacementRule[] = [
     id: 'cosmos-logical-size',
     severity: 'error',
     advice: 'Use a hierarchical key whose last level is unique, or a longer key.',
-    remarks: ({ systems: { cosmosDb } = {} }, own) => {
+    remarks: (design, own) => {
       const limit = limitOf({ system: 'cosmos-db', name: 'logical-partition-bytes' }, own);
-      const bytes = cosmosDb?.largestLogicalBytes ?? 0;
-      return remarkIf(bytes > (limit?.value ?? Infinity), () => ({
+      const today = design.systems?.cosmosDb?.largestLogicalBytes ?? 0;
+      const excess = excessOf(today, limit?.value ?? Infinity, design);
+      return remarkOn(excess, ({ value: bytes, isNow }) => ({
         subject: 'Cosmos DB',
-        problem: `A logical partition has ${bytes} bytes.`,
+        problem: `A logical partition ${isNow ? 'has' : 'will have'} ${bytes} bytes.`,
         figures: { bytes },
         limit,
       }));
@@ -156,9 +166,10 @@ export const systemRules: readonly PlacementRule[] = [
     id: 'cosmos-rate',
     severity: 'error',
     advice: 'Choose a key with more values, or deal documents to collections or accounts yourself.',
-    remarks: ({ systems: { cosmosDb } = {} }, own) => {
+    remarks: (design, own) => {
       const limit = limitOf({ system: 'cosmos-db', name: 'logical-partition-rate' }, own);
-      return overLimit('logical partition', cosmosDb?.busiestLogicalRate ?? 0, limit);
+      const rate = design.systems?.cosmosDb?.busiestLogicalRate ?? 0;
+      return overLimit('logical partition', rate, limit, design);
     },
   },
   {
@@ -212,23 +223,15 @@ export const systemRules: readonly PlacementRule[] = [
     id: 'redis-size',
     severity: 'error',
     advice: 'Use several caches, or keep less of it and for a shorter time; leave room to grow.',
-    remarks: ({ systems: { redis } = {}, growth = 1 }, own) => [
-      ...overLimit(
-        'cache',
-        (redis?.bytes ?? 0) * growth,
-        limitOf({ system: 'redis', name: 'cache-bytes' }, own),
-      ),
-      ...overLimit(
-        'value',
-        redis?.largestValueBytes ?? 0,
-        limitOf({ system: 'redis', name: 'value-bytes' }, own),
-      ),
-      ...overLimit(
-        'key',
-        redis?.longestKeyBytes ?? 0,
-        limitOf({ system: 'redis', name: 'key-bytes' }, own),
-      ),
-    ],
+    remarks: (design, own) => {
+      const { bytes = 0, largestValueBytes = 0, longestKeyBytes = 0 } = design.systems?.redis ?? {};
+      const most = (name: string) => limitOf({ system: 'redis', name }, own);
+      return [
+        ...overLimit('cache', bytes, most('cache-bytes'), design),
+        ...overLimit('value', largestValueBytes, most('value-bytes')),
+        ...overLimit('key', longestKeyBytes, most('key-bytes')),
+      ];
+    },
   },
   {
     id: 'redis-transaction',
