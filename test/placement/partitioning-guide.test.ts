@@ -52,11 +52,20 @@ describe('the guide to partitioning', () => {
     for (const block of blocks) assert.ok(programs.includes(block), `not there:\n${block}`);
   });
 
+  it('has each rule in the sentences that its findings name, and in no others', () => {
+    for (const { id, guidance } of placementRules) {
+      const naming = rowsOfSentences().filter(({ answer }) => answer.includes(`\`${id}\``));
+      assert.ok(guidance.length > 0, id);
+      assert.deepEqual(
+        guidance,
+        naming.map(({ number }) => number),
+        id,
+      );
+    }
+  });
+
   it('answers every sentence by something that is there', costly(), async () => {
-    const [, table = ''] = page.split('## Sentence by sentence');
-    const rows = [...table.matchAll(/^\| ([A-Z]+\d+) +\| ([^|]+?) +\| (\w+) +\| (.+?) +\|$/gm)].map(
-      ([, number = '', asked = '', kind = '', answer = '']) => ({ number, asked, kind, answer }),
-    );
+    const rows = rowsOfSentences();
     const sentences = Object.entries(guidanceSentences).flatMap(([chapter, all]) =>
       all.map((sentence, at) => `${chapter}${at + 1} ${sentence}`),
     );
@@ -75,6 +84,18 @@ describe('the guide to partitioning', () => {
     }
   });
 });
+
+/** The rows of the table that answers the sentences of the guidance. */
+function rowsOfSentences() {
+  const [, table = ''] = page.split('## Sentence by sentence');
+  const rows = table.matchAll(/^\| ([A-Z]+\d+) +\| ([^|]+?) +\| (\w+) +\| (.+?) +\|$/gm);
+  return [...rows].map(([, number = '', asked = '', kind = '', answer = '']) => ({
+    number,
+    asked,
+    kind,
+    answer,
+  }));
+}
 
 /** Words in answers that are values of options. */
 const options: ReadonlySet<string> = new Set([

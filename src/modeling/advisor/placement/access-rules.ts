@@ -7,6 +7,7 @@ export const accessRules: readonly PlacementRule[] = [
   {
     id: 'fan-out-query',
     severity: 'warning',
+    guidance: ['G25', 'T14'],
     advice: 'Keep an index table for what it knows, use another key, read in parallel, or cache.',
     remarks: ({ queries = [], shards = [] }) =>
       queries
@@ -22,6 +23,7 @@ export const accessRules: readonly PlacementRule[] = [
   {
     id: 'slow-critical-query',
     severity: 'error',
+    guidance: ['G24', 'G27', 'G65'],
     advice: 'Make its partitions smaller, or keep what it returns apart, in a view or a cache.',
     remarks: ({ queries = [] }) =>
       queries.flatMap(({ name, isCritical, targetMs = Infinity, expectedMs = 0 }) =>
@@ -35,6 +37,7 @@ export const accessRules: readonly PlacementRule[] = [
   {
     id: 'reference-data-missing',
     severity: 'warning',
+    guidance: ['G43', 'SQL18'],
     advice: 'Copy reference data to every shard; they change seldom.',
     remarks: ({ queries = [], shards = [] }) =>
       queries
@@ -48,6 +51,7 @@ export const accessRules: readonly PlacementRule[] = [
   {
     id: 'reference-data-hot',
     severity: 'error',
+    guidance: ['G29', 'SQL18'],
     advice: 'Copy reference data to every shard, or keep them in memory.',
     remarks: (design) => {
       const today = (design.queries ?? [])
@@ -66,6 +70,7 @@ export const accessRules: readonly PlacementRule[] = [
   {
     id: 'geo-far',
     severity: 'warning',
+    guidance: ['G30', 'SQL20', 'C5'],
     advice: 'Place a shard, or a copy, in the region of its callers.',
     remarks: ({ queries = [], shards = [] }) => {
       const regions = new Set(shards.map(({ region }) => region));
@@ -82,6 +87,7 @@ export const accessRules: readonly PlacementRule[] = [
   {
     id: 'geo-hash-mix',
     severity: 'warning',
+    guidance: ['G30', 'SQL8'],
     advice: 'Choose the region by a list first, and hash within it.',
     remarks: ({ key, shards = [] }) => {
       const regions = new Set(
@@ -97,6 +103,7 @@ export const accessRules: readonly PlacementRule[] = [
   {
     id: 'cross-shard-transaction',
     severity: 'error',
+    guidance: ['G42', 'G47', 'SQL17'],
     advice: 'Keep what it writes in one partition, or use an eventually consistent transaction.',
     remarks: ({ transactions = [] }) =>
       transactions
@@ -110,6 +117,7 @@ export const accessRules: readonly PlacementRule[] = [
   {
     id: 'cross-shard-reference',
     severity: 'warning',
+    guidance: ['G45', 'SQL6', 'SQL17'],
     advice: 'Copy what is referred to, or check references by a periodic job.',
     remarks: ({ references = [] }) =>
       references
@@ -123,6 +131,7 @@ export const accessRules: readonly PlacementRule[] = [
   {
     id: 'mixed-schema-map',
     severity: 'warning',
+    guidance: ['SQL9'],
     advice: 'Use a map for each schema; several maps may use the same shards.',
     remarks: ({ schemasOfMap = 1 }) =>
       remarkIf(schemasOfMap > 1, () => ({
@@ -134,6 +143,7 @@ export const accessRules: readonly PlacementRule[] = [
   {
     id: 'replica-consistency',
     severity: 'warning',
+    guidance: ['G40'],
     advice: 'Read what must be current from the source, or tell readers how old it may be.',
     remarks: ({ replicas }) =>
       remarkIf(replicas?.areReadFrom === true && !replicas.mayBeOld, () => ({

@@ -3,7 +3,7 @@ import { describe, it } from 'node:test';
 import type { PlacementDesign } from './design.js';
 import { reviewPlacement } from './review-placement.js';
 
-// Findings of today and of the growth to plan for, and secrets of one row.
+// Findings of today and of the growth to plan for, secrets of one row, and where findings are from.
 
 const textsOf = (design: PlacementDesign): readonly string[] =>
   reviewPlacement(design).map(({ id, problem }) => `${id}: ${problem}`);
@@ -103,4 +103,10 @@ describe('secrets of one row', () => {
     );
     assert.deepEqual(reviewPlacement({ fields: [secret('cardNumber')] }), []);
   });
+});
+
+it('a finding names the sentences of the guidance that ask for it', () => {
+  const [found] = reviewPlacement({ answers: { integrityJob: 'no' } });
+  assert.deepEqual(found?.guidance, ['G58']);
+  assert.ok(Object.isFrozen(found.guidance));
 });

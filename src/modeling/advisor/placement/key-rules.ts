@@ -20,6 +20,7 @@ export const keyRules: readonly PlacementRule[] = [
   {
     id: 'shard-key-skew',
     severity: 'warning',
+    guidance: ['G2', 'G3'],
     advice: 'Choose shards by a hash of the key, or by a key with more values.',
     remarks: ({ shards = [], key }) => {
       const mean = requestsOf(shards) / Math.max(1, shards.length);
@@ -50,6 +51,7 @@ export const keyRules: readonly PlacementRule[] = [
   {
     id: 'split-foreseeable',
     severity: 'info',
+    guidance: ['G6', 'G69', 'SQL2'],
     advice: 'Give the tenant a shard of its own now, by a list, or plan the split.',
     remarks: ({ shards = [] }) =>
       shards
@@ -64,6 +66,7 @@ export const keyRules: readonly PlacementRule[] = [
   {
     id: 'monotone-names',
     severity: 'warning',
+    guidance: ['T7'],
     advice: 'Hash the key, or put a hash of three digits or the seconds first.',
     remarks: ({ key, blobNames = [] }) => {
       const isGrowing = key?.order === 'increasing' || key?.order === 'decreasing';
@@ -86,6 +89,7 @@ export const keyRules: readonly PlacementRule[] = [
   {
     id: 'single-partition',
     severity: 'warning',
+    guidance: ['T6'],
     advice: 'Put into the key what most queries know, such as the customer.',
     remarks: ({ key }) =>
       remarkIf(key?.values === 1, () => ({
@@ -97,6 +101,7 @@ export const keyRules: readonly PlacementRule[] = [
   {
     id: 'partition-per-entity',
     severity: 'warning',
+    guidance: ['T6'],
     advice: 'Let related entities share the key, so that transactions and ranges have them.',
     remarks: ({ key, transactions = [], queries = [] }) => {
       const ranges = queries.filter(({ readsRange }) => readsRange === true);
@@ -114,6 +119,7 @@ export const keyRules: readonly PlacementRule[] = [
   {
     id: 'unsupported-key-type',
     severity: 'error',
+    guidance: ['SQL10'],
     advice: `Use one of ${keyTypes.join(', ')}.`,
     remarks: ({ key }) =>
       remarkIf(key !== undefined && !keyTypes.includes(key.type), () => ({
@@ -125,6 +131,7 @@ export const keyRules: readonly PlacementRule[] = [
   {
     id: 'partition-late',
     severity: 'warning',
+    guidance: ['G19', 'G41', 'G64'],
     advice: 'Choose the key today, and begin with a map that has one shard.',
     remarks: (design) =>
       remarkIf(isLate(design), () => ({

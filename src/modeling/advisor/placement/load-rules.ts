@@ -9,6 +9,7 @@ export const placementLoadRules: readonly PlacementRule[] = [
   {
     id: 'shard-over-target',
     severity: 'error',
+    guidance: ['G4', 'G19', 'G20', 'G62', 'G64'],
     advice: 'Split the shard, or add one and let it take its share.',
     remarks: (design) =>
       (design.shards ?? []).flatMap((shard) =>
@@ -26,6 +27,7 @@ export const placementLoadRules: readonly PlacementRule[] = [
   {
     id: 'hot-and-cold-shard',
     severity: 'warning',
+    guidance: ['G3', 'G69', 'SQL7'],
     advice: 'Move shardlets from the busy shard to the quiet one, or hash the key.',
     remarks: ({ shards = [] }) => {
       const rates = shards.map(({ requestsPerSecond }) => requestsPerSecond);
@@ -40,6 +42,7 @@ export const placementLoadRules: readonly PlacementRule[] = [
   {
     id: 'queue-rate',
     severity: 'error',
+    guidance: ['Q1'],
     advice: 'Use several queues, and choose one by the key of the message (queueOfKey).',
     remarks: (design, own) => {
       const limit = limitOf({ system: 'queue', name: 'queue-rate' }, own);
@@ -57,6 +60,7 @@ export const placementLoadRules: readonly PlacementRule[] = [
   {
     id: 'queue-shared-by-areas',
     severity: 'info',
+    guidance: ['Q1', 'Q2'],
     advice: 'Give each area a queue of its own: queues have no transactions to lose.',
     remarks: ({ queues = [] }) =>
       queues
@@ -70,6 +74,7 @@ export const placementLoadRules: readonly PlacementRule[] = [
   {
     id: 'limit-of-level',
     severity: 'error',
+    guidance: ['G22', 'G62', 'SQL14'],
     advice: 'Go one level up: from databases to servers, from accounts to subscriptions.',
     remarks: (design, own) => {
       const { accounts = 0, databases = 0 } = design;
@@ -84,6 +89,7 @@ export const placementLoadRules: readonly PlacementRule[] = [
   {
     id: 'blob-rate',
     severity: 'error',
+    guidance: ['B3', 'B7'],
     advice: 'Write to several blobs and join them later; let copies or a content network be read.',
     remarks: (design, own) => {
       const rate = limitOf({ system: 'blob', name: 'blob-rate' }, own);

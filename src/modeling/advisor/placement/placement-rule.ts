@@ -17,6 +17,11 @@ export interface Remark {
 export interface PlacementRule {
   readonly id: string;
   readonly severity: Severity;
+  /**
+   * The sentences of the guidance that ask for it, by their numbers in the table of
+   * docs/guides/partitioning.md.
+   */
+  readonly guidance: readonly string[];
   /** What to do instead. */
   readonly advice: string;
   /** Figures of the caller come first, see `limitOf`. */

@@ -25,6 +25,11 @@ export interface PlacementFinding {
    * sources; undefined: none.
    */
   readonly source: string | undefined;
+  /**
+   * The sentences of the guidance that ask for it, by their numbers in the table of
+   * docs/guides/partitioning.md, such as `G2`.
+   */
+  readonly guidance: readonly string[];
 }
 
 /** Every rule, in the order of the guidance's lists. */
@@ -53,7 +58,7 @@ export function reviewPlacement(
   if (design.maintenance?.bytesPerSecond === 0) {
     throw new ValueError('maintenance.bytesPerSecond: nothing is moved at a rate of 0');
   }
-  const found = placementRules.flatMap(({ id, severity, advice, remarks }) =>
+  const found = placementRules.flatMap(({ id, severity, advice, guidance, remarks }) =>
     remarks(design, limits).map(({ subject, problem, figures, limit }) =>
       Object.freeze({
         id,
@@ -63,6 +68,7 @@ export function reviewPlacement(
         advice,
         figures: Object.freeze({ ...figures }),
         source: limit === undefined ? undefined : sourceText(limit),
+        guidance: Object.freeze([...guidance]),
       }),
     ),
   );

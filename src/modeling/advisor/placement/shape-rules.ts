@@ -10,6 +10,7 @@ export const shapeRules: readonly PlacementRule[] = [
   {
     id: 'vertical-split',
     severity: 'info',
+    guidance: ['G9', 'G63'],
     advice: 'Keep fields that change often, and secret ones, in rows or accounts of their own.',
     remarks: ({ fields = [] }) => {
       const secret = fields.filter(({ isSecret }) => isSecret === true);
@@ -36,6 +37,7 @@ export const shapeRules: readonly PlacementRule[] = [
   {
     id: 'functional-split',
     severity: 'info',
+    guidance: ['G14', 'G15'],
     advice: 'Give each area an account, and reports a copy or a view.',
     remarks: ({ areas = [] }) => {
       const accounts = [...new Set(areas.map(({ account }) => account))];
@@ -55,6 +57,7 @@ export const shapeRules: readonly PlacementRule[] = [
   {
     id: 'mixed-criticality',
     severity: 'warning',
+    guidance: ['G21', 'G33'],
     advice: 'Keep data of one criticality together, so that one schedule of backups fits them.',
     remarks: ({ shards = [] }) =>
       shards
@@ -68,6 +71,7 @@ export const shapeRules: readonly PlacementRule[] = [
   {
     id: 'no-replica-for-critical',
     severity: 'error',
+    guidance: ['G39'],
     advice: 'Replicate the shard, by the redundancy of its account or copies of your own.',
     remarks: ({ shards = [] }) =>
       shards
@@ -81,6 +85,7 @@ export const shapeRules: readonly PlacementRule[] = [
   {
     id: 'maintenance-window',
     severity: 'error',
+    guidance: ['G27', 'G36', 'G37'],
     advice: 'Make partitions smaller, or the window longer.',
     remarks: (design) => {
       if (design.maintenance === undefined) return [];
@@ -97,15 +102,39 @@ export const shapeRules: readonly PlacementRule[] = [
   },
   ...(
     [
-      ['no-backup-plan', 'backupPlan', 'Plan backups of each shard by how critical its data are.'],
-      ['no-integrity-job', 'integrityJob', 'Run a job that finds orphans, and mends or alerts.'],
-      ['no-rebalance-plan', 'rebalancePlan', 'Decide when shards are split, and try it once.'],
-      ['no-bulk-loader', 'bulkLoader', 'Load through the map, as bulk() does.'],
-      ['no-archive-policy', 'archivePolicy', 'Archive and delete by period, such as monthly.'],
-      ['no-monitoring', 'monitoring', 'Watch requests and sizes of each shard.'],
+      [
+        'no-backup-plan',
+        'backupPlan',
+        ['G35'],
+        'Plan backups of each shard by how critical its data are.',
+      ],
+      [
+        'no-integrity-job',
+        'integrityJob',
+        ['G58'],
+        'Run a job that finds orphans, and mends or alerts.',
+      ],
+      [
+        'no-rebalance-plan',
+        'rebalancePlan',
+        ['G23'],
+        'Decide when shards are split, and try it once.',
+      ],
+      ['no-bulk-loader', 'bulkLoader', ['G54'], 'Load through the map, as bulk() does.'],
+      [
+        'no-archive-policy',
+        'archivePolicy',
+        ['G56'],
+        'Archive and delete by period, such as monthly.',
+      ],
+      ['no-monitoring', 'monitoring', ['G23'], 'Watch requests and sizes of each shard.'],
     ] as const
-  ).map(([id, name, advice]) => operationRule(id, name, advice)),
+  ).map(([id, name, guidance, advice]) => operationRule({ id, name, guidance, advice })),
 ];
+
+interface OperationRule extends Pick<PlacementRule, 'advice' | 'guidance' | 'id'> {
+  readonly name: keyof OperationAnswers;
+}
 
 function isDynamic(field: FieldFacts, fields: readonly FieldFacts[]): boolean {
   const others = fields.filter((other) => other !== field);
@@ -117,11 +146,10 @@ function isDynamic(field: FieldFacts, fields: readonly FieldFacts[]): boolean {
   );
 }
 
-function operationRule(id: string, name: keyof OperationAnswers, advice: string): PlacementRule {
+function operationRule({ name, ...rule }: OperationRule): PlacementRule {
   return {
-    id,
+    ...rule,
     severity: 'warning',
-    advice,
     remarks: ({ answers = {} }) => {
       const answer = answers[name];
       return remarkIf(answer === 'no' || answer === 'unknown', () => ({

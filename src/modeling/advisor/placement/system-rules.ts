@@ -22,6 +22,7 @@ export const systemRules: readonly PlacementRule[] = [
   {
     id: 'servicebus-pin',
     severity: 'info',
+    guidance: ['SB1'],
     advice: 'Send without a session and a partition key: then another partition can take it.',
     remarks: ({ systems: { serviceBus } = {} }) => {
       const { needsNoOrder = false, message, entity } = serviceBus ?? {};
@@ -37,6 +38,7 @@ export const systemRules: readonly PlacementRule[] = [
   {
     id: 'servicebus-transaction',
     severity: 'error',
+    guidance: ['SB2', 'SB3'],
     advice: 'Give all messages of a transaction the same key, and one session at most.',
     remarks: ({ systems: { serviceBus } = {} }) => {
       const { transaction, entity, transactionTargets: targets = 1 } = serviceBus ?? {};
@@ -58,6 +60,7 @@ export const systemRules: readonly PlacementRule[] = [
   {
     id: 'servicebus-namespace',
     severity: 'error',
+    guidance: ['SB4', 'SB5'],
     advice: 'Add a namespace, of each region for example; or do not partition what needs the rest.',
     remarks: ({ systems: { serviceBus } = {} }, own) => {
       const entities = limitOf({ system: 'service-bus', name: 'partitioned-entities' }, own);
@@ -67,6 +70,7 @@ export const systemRules: readonly PlacementRule[] = [
   {
     id: 'servicebus-partitioned',
     severity: 'warning',
+    guidance: ['SB6', 'SB7', 'SB8'],
     advice: 'Do not partition this queue or topic, or do without what a partitioned one lacks.',
     remarks: ({ systems: { serviceBus } = {} }, own) =>
       serviceBus?.entity.isPartitioned === true ? lacksOf(serviceBus, own) : [],
@@ -74,6 +78,7 @@ export const systemRules: readonly PlacementRule[] = [
   {
     id: 'eventhub-count',
     severity: 'error',
+    guidance: ['EH1', 'EH3', 'EH4'],
     advice: 'Create the hub with the partitions of later; or several hubs.',
     remarks: ({ systems: { eventHubs } = {} }, own) => {
       if (eventHubs === undefined) return [];
@@ -99,6 +104,7 @@ export const systemRules: readonly PlacementRule[] = [
   {
     id: 'eventhub-unit-rate',
     severity: 'error',
+    guidance: ['EH2'],
     advice: 'Add throughput units, or a namespace.',
     remarks: (design, own) => {
       const { eventHubs } = design.systems ?? {};
@@ -125,6 +131,7 @@ export const systemRules: readonly PlacementRule[] = [
   {
     id: 'eventhub-fixed-partition',
     severity: 'warning',
+    guidance: ['EH5'],
     advice: 'Send with a partition key, or with neither.',
     remarks: ({ systems: { eventHubs } = {} }) =>
       remarkIf(eventHubs?.sendsToPartitionId === true, () => ({
@@ -136,6 +143,7 @@ export const systemRules: readonly PlacementRule[] = [
   {
     id: 'eventhub-mixed-hash',
     severity: 'error',
+    guidance: ['EH5'],
     advice: 'Let all senders use clients with the same rule, or send the key as a property too.',
     remarks: ({ systems: { eventHubs } = {} }) => {
       const rules = new Set(eventHubs?.rules);
@@ -149,6 +157,7 @@ export const systemRules: readonly PlacementRule[] = [
   {
     id: 'cosmos-logical-size',
     severity: 'error',
+    guidance: ['C1', 'C2'],
     advice: 'Use a hierarchical key whose last level is unique, or a longer key.',
     remarks: (design, own) => {
       const limit = limitOf({ system: 'cosmos-db', name: 'logical-partition-bytes' }, own);
@@ -165,6 +174,7 @@ export const systemRules: readonly PlacementRule[] = [
   {
     id: 'cosmos-rate',
     severity: 'error',
+    guidance: ['C2'],
     advice: 'Choose a key with more values, or deal documents to collections or accounts yourself.',
     remarks: (design, own) => {
       const limit = limitOf({ system: 'cosmos-db', name: 'logical-partition-rate' }, own);
@@ -175,6 +185,7 @@ export const systemRules: readonly PlacementRule[] = [
   {
     id: 'cosmos-id-length',
     severity: 'error',
+    guidance: ['C3'],
     advice: 'Use a shorter id, such as a hash, and keep the long one as a property.',
     remarks: ({ systems: { cosmosDb } = {} }, own) => {
       const limit = limitOf({ system: 'cosmos-db', name: 'id-characters' }, own);
@@ -184,6 +195,7 @@ export const systemRules: readonly PlacementRule[] = [
   {
     id: 'cosmos-v1-prefix',
     severity: 'warning',
+    guidance: ['C1'],
     advice: 'Make a new container, which hashes whole keys, and move to it.',
     remarks: ({ systems: { cosmosDb } = {} }, own) => {
       const limit = limitOf({ system: 'cosmos-db', name: 'key-characters', tier: 'v1' }, own);
@@ -199,6 +211,7 @@ export const systemRules: readonly PlacementRule[] = [
   {
     id: 'redis-crossslot',
     severity: 'error',
+    guidance: ['R1'],
     advice: 'Give keys that go together the same part in braces, as in {customer:7}:orders.',
     remarks: ({ systems: { redis } = {} }) =>
       (redis?.together ?? []).flatMap((keys) => {
@@ -211,6 +224,7 @@ export const systemRules: readonly PlacementRule[] = [
   {
     id: 'redis-durable',
     severity: 'error',
+    guidance: ['R3'],
     advice: 'Keep the data in a store as well; a cache may lose them.',
     remarks: ({ systems: { redis } = {} }) =>
       remarkIf(redis?.isOnlyCopy === true, () => ({
@@ -222,6 +236,7 @@ export const systemRules: readonly PlacementRule[] = [
   {
     id: 'redis-size',
     severity: 'error',
+    guidance: ['R4', 'R5', 'R11'],
     advice: 'Use several caches, or keep less of it and for a shorter time; leave room to grow.',
     remarks: (design, own) => {
       const { bytes = 0, largestValueBytes = 0, longestKeyBytes = 0 } = design.systems?.redis ?? {};
@@ -236,6 +251,7 @@ export const systemRules: readonly PlacementRule[] = [
   {
     id: 'redis-transaction',
     severity: 'warning',
+    guidance: ['R6'],
     advice: 'Write what belongs together in one script or one hash, and check before writing.',
     remarks: ({ systems: { redis } = {} }) =>
       remarkIf(redis?.needsRollBack === true, () => ({
@@ -247,6 +263,7 @@ export const systemRules: readonly PlacementRule[] = [
   {
     id: 'redis-ring',
     severity: 'warning',
+    guidance: ['R2', 'R10'],
     advice: 'Use slots or a ring: one more of n servers then moves one key in n + 1.',
     remarks: ({ systems: { redis } = {} }) =>
       remarkIf(redis?.isModulo === true && redis.grows === true, () => ({
@@ -258,6 +275,7 @@ export const systemRules: readonly PlacementRule[] = [
   {
     id: 'search-units',
     severity: 'error',
+    guidance: ['AS1', 'AS2'],
     advice: 'Take one of searchPairs(), or several services.',
     remarks: ({ systems: { search } = {} }, own) => {
       if (search === undefined) return [];
@@ -282,6 +300,7 @@ export const systemRules: readonly PlacementRule[] = [
   {
     id: 'fabric-count-fixed',
     severity: 'warning',
+    guidance: ['SF1'],
     advice: 'Create the service with the partitions of later: nodes can hold several.',
     remarks: ({ systems: { serviceFabric } = {} }) => {
       if (serviceFabric === undefined) return [];
