@@ -1,14 +1,25 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { inspect } from 'node:util';
+import { deferred } from '../../src/base/async/deferred.js';
 import {
   moveShard,
   shardedEntitiesOf,
   splitRange,
 } from '../../src/modeling/patterns/shard-map/index.js';
-import type { ManagedMap } from '../../src/modeling/patterns/shard-map-manager/index.js';
+import { RequestError } from '../../src/modeling/index.js';
+import type {
+  ManagedMap,
+  ShardMapManager,
+} from '../../src/modeling/patterns/shard-map-manager/index.js';
 import { crashEverywhere, type Doomed } from './support/crash-points.js';
-import { filledShards, Order, orderSchema, type MemoryShards } from './support/memory-shards.js';
+import {
+  filledShards,
+  Order,
+  orderSchema,
+  type MemoryShards,
+  type ShardName,
+} from './support/memory-shards.js';
 import { MemoryTable } from './support/memory-table.js';
 import { wrappedMethods } from './support/wrapped-methods.js';
 
@@ -135,29 +146,37 @@ describe('an operation whose former shard is gone for good', () => {
     assert.equal((await amounts(shards)).size, 5);
   });
 
-  it('is given up wherever that was killed before', async () => {
-    const giveUp = async ({ shards, id }: Moving, doomed: Doomed): Promise<unknown> => {
-      const map = await shards.manager((port) => doomed.wrap(port)).open('orders', orderSchema);
-      await map.operations.giveUp(id, 'north');
-      return map.operations.run(id);
-    };
-    await crashEverywhere<Moving>({
-      prepare: async () => detached(await handingOver(), 'north'),
-      run: giveUp,
-      recover: async (world, doomed) => {
-        const { operations } = await open(world.shards);
-        if ((await operations.run(world.id).catch(() => undefined)) === undefined) {
-          await giveUp(world, doomed);
-        }
-      },
-      check: async ({ shards, id }) => {
-        const operation = await shards.manager().operation(id);
-        assert.deepEqual([operation?.status, operation?.lost], ['completed', ['north']]);
-        assert.equal((await amounts(shards)).size, 5);
-      },
-    });
-  });
+  for (const kept of ['tables', 'no tables'] as const) {
+    it(`is given up wherever that was killed before (${kept})`, () => killedGivingUp(kept));
+  }
 });
+
+async function killedGivingUp(kept: 'tables' | 'no tables'): Promise<void> {
+  const giveUp = async ({ shards, id }: Moving, doomed: Doomed): Promise<unknown> => {
+    const map = await shards.manager((port) => doomed.wrap(port)).open('orders', orderSchema);
+    await map.operations.giveUp(id, 'north');
+    return map.operations.run(id);
+  };
+  await crashEverywhere<Moving>({
+    prepare: async () => {
+      const moving = await detached(await handingOver(), 'north');
+      if (kept === 'no tables') moving.shards.exchange('north');
+      return moving;
+    },
+    run: giveUp,
+    recover: async (world, doomed) => {
+      const { operations } = await open(world.shards);
+      if ((await operations.run(world.id).catch(() => undefined)) === undefined) {
+        await giveUp(world, doomed);
+      }
+    },
+    check: async ({ shards, id }) => {
+      const operation = await shards.manager().operation(id);
+      assert.deepEqual([operation?.status, operation?.lost], ['completed', ['north']]);
+      assert.equal((await amounts(shards)).size, 5);
+    },
+  });
+}
 
 describe('an operation whose new shard is gone for good', () => {
   for (const step of ['handing-over', 'handed-over'] as const) {
@@ -179,6 +198,70 @@ describe('an operation whose new shard is gone for good', () => {
   }
 });
 
+/**
+ * A program copies customer 99 from north by a map that it has read before. While it waits for the
+ * rows, another one gives north up, until any of its requests; the former goes on then, and the
+ * latter after it.
+ */
+async function givenUpMeanwhile(
+  step: 'copying' | 'handing-over',
+  kept: 'tables' | 'no tables',
+): Promise<void> {
+  for (let until = 0, hasEnded = false; !hasEnded; until += 1) {
+    const { shards, map } = await filledShards();
+    const { id } = await map.operations.begin(moveShard('north', 'west'), { title: 'away' });
+    await map.unguarded.backfill();
+    let isReading = false;
+    const reading = deferred();
+    const goesOn = deferred();
+    const late = await shards
+      .manager((port) =>
+        wrappedMethods(port, async (method, send, given) => {
+          const isContent = method === 'page' && inspect(given).includes("partitionKey: '000099'");
+          if (isReading || !isContent) return send();
+          isReading = true;
+          reading.resolve();
+          await goesOn.promise;
+          return send();
+        }),
+      )
+      .open('orders', orderSchema);
+    const copied =
+      step === 'copying'
+        ? late.unguarded.backfill({ concurrency: 1 })
+        : late.unguarded.cutOver({ concurrency: 1 });
+    const ended = copied.then(
+      () => undefined,
+      () => undefined,
+    );
+    await reading.promise;
+    await shards.manager().detach('north');
+    if (kept === 'tables') empty(shards, 'north');
+    else shards.exchange('north');
+    let requests = 0;
+    let paused: Promise<unknown> | undefined;
+    const giving = await shards
+      .manager((port) =>
+        wrappedMethods(port, async (_method, send) => {
+          requests += 1;
+          if (requests > until) {
+            goesOn.resolve();
+            await (paused ??= ended);
+          }
+          return send();
+        }),
+      )
+      .open('orders', orderSchema);
+    await giving.operations.giveUp(id, 'north');
+    hasEnded = paused === undefined;
+    goesOn.resolve();
+    await ended;
+    const { operations } = await open(shards);
+    assert.equal((await operations.run(id)).status, 'completed', `until request ${until}`);
+    assert.equal((await amounts(shards)).size, 5, `until request ${until}`);
+  }
+}
+
 describe('a shard that is given up', () => {
   it('is one of an operation under way, and detached', async () => {
     const { shards, map } = await filledShards();
@@ -194,6 +277,82 @@ describe('a shard that is given up', () => {
     assert.deepEqual(shards.control.all, before);
     await operations.cancel(id);
     await assert.rejects(operations.giveUp(id, 'north'), /is not under way on the map 'orders'/);
+  });
+});
+
+/** A manager whose requests to the table of a shard fail. */
+function withoutShard(shards: MemoryShards, name: ShardName): ShardMapManager {
+  const away = shards.rows(name, 'orders');
+  return shards.manager((port) =>
+    wrappedMethods(port, async (_method, send) => {
+      if (!(port instanceof MemoryTable) || port.rows !== away) return send();
+      throw new RequestError('nobody is there', { status: 0, code: 'ECONNREFUSED' });
+    }),
+  );
+}
+
+describe('a shard that is given up while another one is away', () => {
+  it('says which one, and leaves everything as it was', async () => {
+    const moving = await detached(await handingOver(), 'north');
+    const { shards, id } = moving;
+    const stored = () =>
+      inspect([shards.control.all, shards.rows('west', 'orders').all], {
+        depth: 9,
+        maxArrayLength: null,
+      });
+    const before = stored();
+    const map = await withoutShard(shards, 'south').open('orders', orderSchema);
+    await assert.rejects(map.operations.giveUp(id, 'north'), {
+      name: 'ModelError',
+      message: /nothing was changed: .* 'south' cannot be asked \(nobody is there\)/,
+    });
+    assert.equal(stored(), before);
+    assert.equal(shards.rows('north', 'orders').all.length, 0);
+  });
+
+  it('is given up where it was only to get partitions', async () => {
+    const moving = await detached(await handingOver(), 'west');
+    const map = await withoutShard(moving.shards, 'south').open('orders', orderSchema);
+    assert.deepEqual((await map.operations.giveUp(moving.id, 'west')).lost, ['west']);
+  });
+
+  it('is not given up while the other one has lost its rows and is not detached', async () => {
+    const { shards, id } = await detached(await handingOver(), 'north');
+    empty(shards, 'south');
+    const { operations } = await open(shards);
+    await assert.rejects(operations.giveUp(id, 'north'), /'south' cannot be asked .*was emptied/);
+  });
+
+  it('is given up when the other one is gone as well, detached and exchanged', async () => {
+    const { shards, id } = await detached(await handingOver(), 'north');
+    shards.exchange('north');
+    shards.exchange('south');
+    const { operations } = await open(shards);
+    await assert.rejects(operations.giveUp(id, 'north'), /'south' cannot be asked .*was emptied/);
+    await shards.manager().detach('south');
+    await operations.giveUp(id, 'north');
+    assert.equal((await operations.run(id, { cleanUp: false })).status, 'completed');
+    const map = await open(shards);
+    await shards.manager().attach('south', [map], { keep: 'map', write: true, unbound: 'taken' });
+    await map.unguarded.cleanUp();
+    assert.deepEqual([...(await amounts(shards)).keys()], [7, 60, 99]);
+  });
+
+  it('is given up when the new one is gone as well', async () => {
+    const { shards, id } = await detached(await handingOver(), 'north');
+    shards.exchange('north');
+    shards.exchange('west');
+    await shards.manager().detach('west');
+    const { operations } = await open(shards);
+    await operations.giveUp(id, 'north');
+    await assert.rejects(operations.run(id), /'west' knows nothing .* give it up/);
+    await operations.giveUp(id, 'west');
+    const ended = await operations.run(id);
+    assert.deepEqual([ended.status, ended.lost], ['completed', ['north', 'west']]);
+    const map = await open(shards);
+    await shards.manager().attach('west', [map], { keep: 'map', write: true });
+    assert.deepEqual([...(await amounts(shards)).keys()], [100, 500]);
+    assert.deepEqual((await map.unguarded.recovery.plan('map')).differences, []);
   });
 });
 
@@ -245,6 +404,15 @@ describe('copies of a shard that is gone for good', () => {
     assert.equal((await operations.run(id)).status, 'completed');
     assert.equal((await amounts(shards)).size, 5);
   });
+
+  // The account is exchanged while a program that has looked at it copies from it.
+  for (const kept of ['tables', 'no tables'] as const) {
+    for (const step of ['copying', 'handing-over'] as const) {
+      it(`are kept by a program that reads there meanwhile (${step}, ${kept})`, async () => {
+        await givenUpMeanwhile(step, kept);
+      });
+    }
+  }
 
   it('are given up only by a change of an operation', async () => {
     const { shards, map } = await filledShards();

@@ -10,6 +10,7 @@ import {
 import { holdingTimers, type Timers } from '../../../src/base/async/timers.js';
 import { allRows } from '../../../src/modeling/table/all-rows.js';
 import { isContent } from '../../../src/modeling/patterns/shard-map/shown-rows.js';
+import { TableNotFoundError } from '../../../src/modeling/table/errors.js';
 import { MemoryRows, MemoryTable } from './memory-table.js';
 
 // Shards of a manager in memory: accounts whose tables are there when they are asked for.
@@ -38,6 +39,25 @@ export class MemoryShards {
   /** The tables that managers have made, by account and name. */
   readonly created = new Set<string>();
   readonly #tables = new Map<string, MemoryRows>();
+  /** Tables of accounts that were exchanged, until they are made. */
+  readonly #absent = new Set<string>();
+
+  /** Another account has the name: an empty one without tables, also for programs that run. */
+  exchange(account: ShardName): void {
+    for (const [name, rows] of this.#tables) {
+      if (!name.startsWith(`${account} `)) continue;
+      rows.apply(rows.all.map((row) => ({ kind: 'delete', key: row, etag: '*' })));
+      this.#absent.add(name);
+    }
+  }
+
+  #requireThere(name: string): void {
+    if (!this.#absent.has(name)) return;
+    throw new TableNotFoundError(`there is no table ${name}`, {
+      status: 404,
+      code: 'TableNotFound',
+    });
+  }
 
   rows(account: string, table: string): MemoryRows {
     const name = `${account} ${table}`;
@@ -65,9 +85,13 @@ export class MemoryShards {
     accounts: Partial<Record<ShardName, string>> = {},
   ): ShardMapManager {
     const locationOf = (account: string): ShardLocation => ({
-      table: (name) => wrap(new MemoryTable(this.rows(account, name), { table: name })),
+      table: (name) => {
+        const before = async (): Promise<void> => this.#requireThere(`${account} ${name}`);
+        return wrap(new MemoryTable(this.rows(account, name), { table: name, before }));
+      },
       account: wrap({
         create: async (name: string) => {
+          this.#absent.delete(`${account} ${name}`);
           this.created.add(`${account} ${name}`);
           return 'exists' as const;
         },

@@ -9,7 +9,7 @@ import { isoOfTicks, ticksOfMicros } from '../../rows/ticks.js';
 import { allRows } from '../../table/all-rows.js';
 import type { TableGateway } from '../../table/gateway.js';
 import { ownTypeProperty } from '../shard-map/fence.js';
-import { howToKeep, leadingOf, requireBound, rowsOfMap } from '../shard-map/shard-binding.js';
+import { howToKeep, leadingOf, requireBound } from '../shard-map/shard-binding.js';
 import { sameRouting } from '../shard-map/map-row.js';
 import type { MapState } from '../shard-map/map-state.js';
 import type { ShardReport, WalkOptions } from '../shard-map/partition-walk.js';
@@ -17,6 +17,7 @@ import type { RoutingChange } from '../shard-map/routing-changes.js';
 import type { ShardMap } from '../shard-map/shard-map.js';
 import { StaleMapError } from '../shard-map/shard-errors.js';
 import { isContent } from '../shard-map/shown-rows.js';
+import { giveUpInOperation } from './giving-up.js';
 import { ManagerError, OperationError } from './manager-errors.js';
 import type { ManagerRow, ManagerRows } from './manager-rows.js';
 import {
@@ -60,7 +61,7 @@ export interface MapOperationsOptions {
   readonly textOf: (partitionKey: string) => string;
   readonly tableOf: (shard: string) => TableGateway;
   readonly shards: () => Promise<readonly ShardInfo[]>;
-  /** Makes the tables that maps lack on a shard. */
+  /** Makes the tables that the map lacks on a shard. */
   readonly createTables: (shard: string) => Promise<void>;
   readonly clock: Clock;
   readonly randomness: Randomness;
@@ -208,44 +209,21 @@ export class MapOperations<T extends ShardKeyType = ShardKeyType> {
   /**
    * Lets an operation under way go on without what a shard had whose account is gone for good; then
    * `run` it, or `cancel` it where the shard was only to get something. The shard is detached, and
-   * has an empty account under its name, with the tables that it lacks made. Does nothing for a
+   * has an empty account under its name; makes the tables of the map there. Does nothing for a
    * shard whose table knows the map. Of partitions that were to leave the shard and were not handed
    * over, what was copied counts, and everything else is lost: rows that were not copied, and what
    * was written since. So the operation goes on from there, also one that was being taken back. Of
    * partitions that the shard had got, their former shards have the rows as they were handed over,
    * and these count. Throws `OperationError` for an operation that is not under way or has nothing
-   * to do with the shard, and `ManagerError` for a shard that is not detached and while a restore
-   * into it has not ended. Called again after a crash. Point reads, two writes, and the requests of
+   * to do with the shard, `ManagerError` for a shard that is not detached and while a restore into it
+   * has not ended, and `ModelError`, before anything is changed, where partitions were to leave it
+   * and another shard cannot be asked about them, unless that is detached and has no table: gone as
+   * well. Called again after a crash. Point reads, two writes, and the requests of
    * `MapRecovery.giveUp`.
    */
   async giveUp(id: string, shard: string): Promise<Operation> {
-    const { name, rows, map, shards, tableOf, createTables } = this.#options;
     const operation = operationOf(await this.#read(id));
-    const state = await map.state();
-    if (state.phase === 'settled' || !isUnderWay(state, id)) {
-      throw new OperationError(`the operation ${id} is not under way on the map '${name}'`);
-    }
-    const { routing, target } = state;
-    if (!concernedShards(routing, target).includes(shard)) {
-      throw new OperationError(`the operation ${id} moves nothing from or to the shard '${shard}'`);
-    }
-    const info = (await shards()).find((each) => each.name === shard);
-    if (info?.status !== 'detached') {
-      throw new ManagerError(
-        `the shard '${shard}' is ${info?.status ?? 'not registered'}: detach it before it is given up, ` +
-          'so that no program writes to its former account',
-      );
-    }
-    await refuseAnyRestoring(rows, [shard]);
-    await createTables(shard);
-    const found = await rowsOfMap(tableOf(shard), { shard, ...leadingOf(state) });
-    if (found.kind === 'bound') return operation;
-    // Noted first: whoever finds the change of the map knows what is lost.
-    const isLeft = losingShards(routing, target).includes(shard);
-    const isOnward = operation.status === 'cancelling' && isLeft;
-    const status = isOnward ? 'running' : operation.status;
-    await this.#change(id, { status, lost: [...new Set([...operation.lost, shard])] });
-    await map.recovery.giveUp(shard);
+    await giveUpInOperation(this.#options, operation, shard, (change) => this.#change(id, change));
     return operationOf(await this.#read(id));
   }
 

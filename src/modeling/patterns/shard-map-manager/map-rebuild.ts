@@ -1,12 +1,13 @@
 import type { RoutingKind } from '../../../placement/rebuilt-routing.js';
 import { shardsOf, type ShardRouting } from '../../../placement/shard-routing.js';
 import type { ShardKeyType } from '../../../placement/typed-routing.js';
+import { ifTableExists } from '../../table/if-table-exists.js';
 import type { TableGateway } from '../../table/gateway.js';
 import { findMapState } from '../shard-map/map-row.js';
 import { shardsOfState } from '../shard-map/map-state.js';
 import type { RecoveryPlan } from '../shard-map/recovery.js';
 import { ownerOfShard, refuseOtherShard } from '../shard-map/shard-binding.js';
-import { ifTableExists } from './absent-table.js';
+
 import type { ManagedMap } from './managed-map.js';
 import { ManagerError } from './manager-errors.js';
 import type { ManagerRows, Texts } from './manager-rows.js';

@@ -31,8 +31,8 @@ export interface OpenedMapParts {
   readonly statuses: ShardStatuses;
   readonly clock: Clock;
   readonly shards: () => Promise<readonly ShardInfo[]>;
-  /** Makes the tables that maps lack on a shard. */
-  readonly createTables: (shard: string) => Promise<void>;
+  /** Makes the tables that a map lacks on a shard. */
+  readonly createTables: (shard: string, map: string) => Promise<void>;
   /** Throws `DefinitionError` for a manager without one. */
   readonly home: () => ShardLocation;
   /** The tables of this name on all shards with copies of reference data, by shard. */
@@ -105,7 +105,7 @@ export function openedMap<T extends ShardKeyType>(
       textOf: routeBy,
       tableOf: tableIn(tables),
       shards,
-      createTables,
+      createTables: (shard) => createTables(shard, name),
       clock,
       randomness,
     }),

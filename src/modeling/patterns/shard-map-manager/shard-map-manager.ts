@@ -449,7 +449,7 @@ export class ShardMapManager {
         statuses: this.#statuses,
         clock: this.#clock,
         shards: () => this.shards(),
-        createTables: async (shard) => this.#tables.create(shard, await this.#rows.list('map')),
+        createTables: async (shard, map) => this.#tables.create(shard, [await this.#mapRow(map)]),
         home: () => this.#home(name),
         copies: (each) => this.#copies(each),
       },

@@ -1,5 +1,6 @@
 import { allRows } from '../../table/all-rows.js';
 import type { TableGateway } from '../../table/gateway.js';
+import { ifTableExists } from '../../table/if-table-exists.js';
 import { shardsOfState, type MapState } from '../shard-map/map-state.js';
 import { ownTypeProperty } from '../shard-map/fence.js';
 import {
@@ -9,7 +10,6 @@ import {
   type ShardOwner,
 } from '../shard-map/shard-binding.js';
 import { isContent } from '../shard-map/shown-rows.js';
-import { ifTableExists } from './absent-table.js';
 import { ManagerError } from './manager-errors.js';
 
 /** `kept`: rows that are left where nothing finds them again are meant to be. */

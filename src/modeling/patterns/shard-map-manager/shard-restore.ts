@@ -2,11 +2,12 @@ import { SharedRuns } from '../../../base/async/shared-runs.js';
 import { holdingTimers } from '../../../base/async/timers.js';
 import type { Randomness } from '../../../base/randomness.js';
 import { ModelError } from '../../rows/model-error.js';
+import { ifTableExists } from '../../table/if-table-exists.js';
 import { backOffs } from '../../table/back-offs.js';
 import type { TableGateway } from '../../table/gateway.js';
 import { isTransient } from '../../table/transient.js';
 import { endRestoreClaims } from '../shard-map/fence.js';
-import { ifTableExists } from './absent-table.js';
+
 import { readList, requireWhole, type ShardBackup } from './backup-list.js';
 import type { BackupStore } from './backup-store.js';
 import { ManagerError } from './manager-errors.js';

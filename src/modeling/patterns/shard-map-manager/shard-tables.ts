@@ -4,7 +4,8 @@ import { shardsOfState } from '../shard-map/map-state.js';
 import type { WalkedShard } from '../shard-map/partition-walk.js';
 import { leadingOf, ownerOfShard, requireOwner, rowsOfMap } from '../shard-map/shard-binding.js';
 import type { TableGateway } from '../../table/gateway.js';
-import { tableExists, ifTableExists } from './absent-table.js';
+import { ifTableExists } from '../../table/if-table-exists.js';
+import { tableExists } from './absent-table.js';
 import { ManagerError } from './manager-errors.js';
 import type { ManagerRow, ManagerRows, Texts } from './manager-rows.js';
 import { referencesIn, tableIn, tablesIn } from './map-registration.js';
@@ -125,10 +126,8 @@ export class ShardTables {
       const state = await findMapState(control, name);
       await this.#refuseOther(shard, name, tableIn(texts));
       if (state === undefined || !shardsOfState(state).includes(shard)) continue;
-      const found = await ifTableExists(() =>
-        rowsOfMap(tableOf(tableIn(texts)), { shard, ...leadingOf(state) }),
-      );
-      if (found?.kind !== 'bound') unbound.push(name);
+      const found = await rowsOfMap(tableOf(tableIn(texts)), { shard, ...leadingOf(state) });
+      if (found.kind !== 'bound') unbound.push(name);
     }
     return { missing, unbound };
   }

@@ -1,5 +1,6 @@
 import type { Timers } from '../../../base/async/timers.js';
-import { shardOfText, shardsOf } from '../../../placement/shard-routing.js';
+import { losingShards } from '../../../placement/losing-shards.js';
+import { shardOfText } from '../../../placement/shard-routing.js';
 import { ModelError } from '../../rows/model-error.js';
 import { claimPartition, closePartition, epochOf } from './fence.js';
 import type { MapPhases, Moving } from './map-phases.js';
@@ -74,8 +75,10 @@ export class CopySteps {
         }
         await requireWhole([from.name, target]);
         // What an emptied shard does not have would count as deleted.
-        await requireBound(source, { shard: from.name, title: map.title, routing: state.routing });
-        return copyPartition(source, claim);
+        const led = { shard: from.name, title: map.title, routing: state.routing };
+        const requireSource = (): Promise<void> => requireBound(source, led);
+        await requireSource();
+        return copyPartition(source, claim, requireSource);
       });
     });
   }
@@ -101,7 +104,7 @@ export class CopySteps {
     return walks.again({
       step,
       state,
-      shards: shardsOf(state.routing),
+      shards: losingShards(state.routing, state.target),
       options,
       work: async (shard, partitionKey) => {
         const text = partitions.textOf(partitionKey);

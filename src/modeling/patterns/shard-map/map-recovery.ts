@@ -6,7 +6,7 @@ import { ModelError } from '../../rows/model-error.js';
 import { isOvertaken, OvertakenError, retryConflicts } from '../../table/contention.js';
 import type { TableGateway } from '../../table/gateway.js';
 import { epochOf, isOwned, raiseEpoch } from './fence.js';
-import { giveUpShard } from './lost-shard.js';
+import { giveUpShard, type GiveUpOptions } from './lost-shard.js';
 import { sameRouting } from './map-row.js';
 import type { MapState } from './map-state.js';
 import {
@@ -163,14 +163,16 @@ export class MapRecovery {
    * While an operation changes the map: lets that go on without what a shard had whose account is
    * gone for good, and whose table is empty. What its new shards have copied of it counts. Returns
    * the number of partitions that were opened there. See `MapOperations.giveUp`. Throws
-   * `StaleMapError` for a change that no operation makes. A range read of each other shard for
-   * 1,000 of the rows that the map keeps in partitions; up to 6 requests for each that is opened,
-   * and a point read of each shard.
+   * `StaleMapError` for a change that no operation makes, and `ModelError`, before anything is
+   * changed, where partitions were to leave the shard and another shard cannot be asked about them.
+   * Then two point reads of each other shard and a range read of it for 1,000 of the rows that the
+   * map keeps in partitions; up to 6 requests for each that is opened, and a point read of each
+   * shard for it.
    */
-  giveUp(shard: string): Promise<number> {
+  giveUp(shard: string, options: GiveUpOptions = {}): Promise<number> {
     const { map, shards, timers, textOf, bind } = this.#steps;
     tableAmong(shards(), shard);
-    return giveUpShard({ map, shards: shards(), timers, textOf, bind }, shard);
+    return giveUpShard({ map, shards: shards(), timers, textOf, bind }, shard, options);
   }
 
   /**

@@ -74,11 +74,18 @@ export interface PreparedPartition {
 /**
  * Makes a prepared partition equal to that on another shard. A range read per 1,000 rows of either
  * shard, and a transaction for up to 99 rows that differ. Returns the number of rows that differed.
+ * `beforeDeleting` is called before each transaction that deletes copies, when the rows that it
+ * follows from were read: it throws where they were not read from the shard that is meant.
  */
-export async function copyPartition(from: TableGateway, claim: PreparedPartition): Promise<number> {
+export async function copyPartition(
+  from: TableGateway,
+  claim: PreparedPartition,
+  beforeDeleting?: () => Promise<void>,
+): Promise<number> {
   const { partitionKey, table } = claim;
   const rows = partitionContent(from, partitionKey, () => claim.write([]));
-  return writeClaimed(claim, mendings(paired(rows, partitionContent(table, partitionKey))));
+  const writes = mendings(paired(rows, partitionContent(table, partitionKey)));
+  return writeClaimed(claim, writes, beforeDeleting);
 }
 
 async function* mendings(pairs: AsyncIterable<Pair>): AsyncGenerator<RowWrite, void, undefined> {
@@ -92,9 +99,11 @@ async function* mendings(pairs: AsyncIterable<Pair>): AsyncGenerator<RowWrite, v
 async function writeClaimed(
   claim: PreparedPartition,
   writes: AsyncIterable<RowWrite>,
+  beforeDeleting?: () => Promise<void>,
 ): Promise<number> {
   let written = 0;
   for await (const batch of batchesOf(writes, (write) => [write], claimRoom)) {
+    if (batch.some(({ kind }) => kind === 'delete')) await beforeDeleting?.();
     await divided(batch, (some) => claim.write(some));
     written += batch.length;
   }

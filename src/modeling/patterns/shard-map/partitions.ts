@@ -241,7 +241,7 @@ export class Partitions implements RoutedPartitions {
       await closePartition(before, partitionKey, this.#options);
       const [own, other] = await epochs(home, before, partitionKey);
       const isCopied = isDecidedBefore(route, own, other);
-      const copied = isCopied ? await copyPartition(before, claim) : 0;
+      const copied = isCopied ? await copyPartition(before, claim, requireBoth) : 0;
       // Once more: what was read may be a part of a backup, whose restore began meanwhile.
       await requireBoth();
       await this.#open(claim, route, state, Math.max(own, other) + 1);

@@ -5,6 +5,7 @@ import { ModelError } from '../../rows/model-error.js';
 import type { Row } from '../../rows/row.js';
 import { unlessPresent, writeIfPresent } from '../../table/conditional-write.js';
 import type { TableGateway } from '../../table/gateway.js';
+import { ifTableExists } from '../../table/if-table-exists.js';
 import { epochOf, fencesOf } from './fence.js';
 import type { MapState } from './map-state.js';
 import { ShardTakenError } from './shard-errors.js';
@@ -186,14 +187,14 @@ export async function requireBound(
 }
 
 /**
- * What a table has of its map: `unbound`: not even its binding; `lost`: its binding alone. Up to
- * two point reads, and one more before it is `lost`.
+ * What a table has of its map: `unbound`: not even its binding, or there is no table; `lost`: its
+ * binding alone. Up to two point reads, and one more before it is `lost`.
  */
 export async function rowsOfMap(
   table: TableGateway,
   { shard, ...leading }: Omit<ShardOfMap, 'title'>,
 ): Promise<{ readonly kind: RowsOfMap; readonly witness: ShardWitness | undefined }> {
-  const found = await ownerOfShard(table);
+  const found = await ifTableExists(() => ownerOfShard(table));
   const witness = found?.witness;
   if (found === undefined) return { kind: 'unbound', witness };
   if (witness === undefined || !isLedTo(shard, witness, leading)) return { kind: 'bound', witness };

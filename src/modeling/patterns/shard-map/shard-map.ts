@@ -1,7 +1,7 @@
 import { systemClock } from '../../../base/clock.js';
 import { systemRandomness } from '../../../base/randomness.js';
 import { holdingTimers, type Timers } from '../../../base/async/timers.js';
-import { concernedShards } from '../../../placement/losing-shards.js';
+import { concernedShards, losingShards } from '../../../placement/losing-shards.js';
 import {
   routingFault,
   shardsOf,
@@ -257,7 +257,8 @@ export class ShardMap {
    * throw `PartitionClosedError`; their reads go on with `read-only`, and throw with `offline`. No
    * write is applied after it resolves; reads follow within `refreshMs`. So `backfill` copies once,
    * `verify` finds no difference, and `cutOver` only opens what is there. Other partitions are not
-   * concerned. Two walks over the keys of the shards in use, and two requests for each partition.
+   * concerned. Two walks over the keys of the shards that partitions leave, and two requests for
+   * each partition.
    */
   async close(access: ClosedAccess, options: ShardStepOptions = {}): Promise<MapState> {
     requireChoice('access', access, ['read-only', 'offline']);
@@ -395,11 +396,12 @@ export class ShardMap {
     options: ShardStepOptions,
   ): Promise<ShardReport> {
     if (state.phase !== phase) return nothing;
-    const giving = phase === 'handing-over' ? state.routing : state.target;
+    const { routing, target } = state;
     return this.#walks.once({
       step: phase,
       state,
-      shards: shardsOf(giving),
+      shards:
+        phase === 'handing-over' ? losingShards(routing, target) : losingShards(target, routing),
       options,
       work: async (shard, partitionKey) => {
         const { before } = this.#partitions.route(state, partitionKey);
