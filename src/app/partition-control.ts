@@ -182,10 +182,10 @@ export class Partitions implements ServedPartitionControl {
       stores: (await knownStores(catalogue, members)).map(({ row }) => row.name),
       operations: operations.map(({ row }) => row),
       loads: await this.#loads.read(settings.clock.monotonicMs()),
-      bytesOf: (range) => last?.sizeOf(range)?.bytes,
+      bytesOf: last && ((range) => last.sizeOf(range)?.bytes),
       callsByStore: meter.callsByStore,
       counters,
-      hotPartitions: last?.findings.length ?? 0,
+      hotPartitions: last?.findings.length,
     });
   }
 

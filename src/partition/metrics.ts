@@ -16,12 +16,18 @@ export interface PartitionFacts {
   readonly stores: readonly string[];
   readonly operations: readonly OperationRow[];
   readonly loads: ReadonlyMap<number, MeasuredRange>;
-  /** Bytes of keys and values of a range; undefined where they are not known. */
-  readonly bytesOf: (range: number) => number | undefined;
+  /**
+   * Bytes of keys and values of a range; undefined where they are not known. Undefined in a process
+   * that has made no plan, which knows no sizes.
+   */
+  readonly bytesOf: ((range: number) => number | undefined) | undefined;
   readonly callsByStore: ReadonlyMap<string, MeasuredCalls>;
   readonly counters: PartitionCounters;
-  /** The number of ranges that a split would not relieve. */
-  readonly hotPartitions: number;
+  /**
+   * The number of ranges that a split would not relieve. Undefined in a process that has made no
+   * plan.
+   */
+  readonly hotPartitions: number | undefined;
 }
 
 interface Sample {
@@ -47,7 +53,7 @@ function loadMetrics(facts: PartitionFacts): readonly string[] {
       'gauge',
       byStore(facts, () => 1),
     ),
-    metric('bytes', 'gauge', byStore(facts, facts.bytesOf)),
+    metric('bytes', 'gauge', facts.bytesOf === undefined ? [] : byStore(facts, facts.bytesOf)),
     metric(
       'range_requests_per_second',
       'gauge',
@@ -100,7 +106,11 @@ function operationMetrics(facts: PartitionFacts): readonly string[] {
     metric('op_step', 'gauge', steps),
     metric('move_pause_seconds', 'summary', pauses),
     metric('moved_bytes_total', 'counter', [{ value: counters.movedBytes }]),
-    metric('hot_partitions', 'gauge', [{ value: hotPartitions }]),
+    metric(
+      'hot_partitions',
+      'gauge',
+      hotPartitions === undefined ? [] : [{ value: hotPartitions }],
+    ),
   ];
 }
 

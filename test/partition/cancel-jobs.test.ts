@@ -1,12 +1,17 @@
 import assert from 'node:assert/strict';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { it } from 'node:test';
 import { setImmediate as turn, setTimeout as pause } from 'node:timers/promises';
 import { openPartitions } from '../../src/app/open-partitions.js';
+import { Backup } from '../../src/app/partition-backups.js';
 import { Partitions } from '../../src/app/partition-control.js';
 import { settingsOf } from '../../src/app/settings.js';
 import { deferred } from '../../src/base/async/deferred.js';
 import { systemTimers } from '../../src/base/async/timers.js';
 import { manualClock } from '../../src/base/clock.js';
+import type { StartedJob } from '../../src/http/control/partitions.js';
 import { silentLogger } from '../../src/http/exchange/logger.js';
 import { partitionPrefix } from '../../src/kv/partition-prefix.js';
 import { appendString } from '../../src/kv/tuple.js';
@@ -17,8 +22,8 @@ import { operationsOver } from './composed-stores.js';
 const keysCount = 1_500;
 const prefix = partitionPrefix('table', 'account', 1, 'p');
 
-/** Stores in memory, between which a range moves whose process has died behind the copy. */
-async function moving(timers = systemTimers) {
+/** Stores in memory, of which the first one has a range with keys. */
+async function filled(timers = systemTimers) {
   const clock = manualClock();
   const stores = { b: { inMemory: true } };
   const given = { inMemory: true, stores, clock, timers, logger: silentLogger };
@@ -30,6 +35,12 @@ async function moving(timers = systemTimers) {
   });
   await open.commit({ checks: [], puts, deletes: [] });
   const { id } = (await open.catalogue.map()).at(prefix);
+  return { open, clock, id };
+}
+
+/** Stores between which a range moves whose process has died behind the copy. */
+async function moving(timers = systemTimers) {
+  const { open, clock, id } = await filled(timers);
   const died = new Error('died');
   const onStep = (step: MoveStep) => {
     if (step === 'catch up') throw died;
@@ -102,3 +113,76 @@ void it('the cancellation of a move ends although its target is silent', hangs, 
   assert.equal(await open.operationRunner.operations.carryOut(operation), 'cancelled');
   await open.close();
 });
+
+void it(
+  'a backup and a restore that are cancelled end with that, and are counted',
+  hangs,
+  async (t) => {
+    const folder = await mkdtemp(join(tmpdir(), 'tabularium-cancelled-'));
+    t.after(() => rm(folder, { recursive: true, force: true }));
+    const { open, id } = await filled();
+    const control = new Partitions(open);
+    const ended = async ({ job }: StartedJob) => {
+      let found = await control.job(job);
+      for (; found?.state === 'running' && !t.signal.aborted; found = await control.job(job)) {
+        await pause(1);
+      }
+      return found;
+    };
+    const { home } = open.members;
+    /** Cancels the only operation when it has begun to copy. */
+    const cancelledIn = async (call: 'range' | 'ingest', begin: () => Promise<StartedJob>) => {
+      const [begun, released] = [deferred(), deferred()];
+      const real = home[call].bind(home) as (...given: unknown[]) => Promise<never>;
+      const mocked = t.mock.method(home, call, async (...given: unknown[]) => {
+        if (hasGuard(given)) {
+          begun.resolve();
+          await released.promise;
+        }
+        return real(...given);
+      });
+      const started = await begin();
+      await begun.promise;
+      mocked.mock.restore();
+      const [operation] = (await control.list()).operations;
+      assert.ok(operation !== undefined);
+      const cancelled = await ended(await control.cancel(operation.operation));
+      assert.deepEqual(cancelled?.result, { cancelled: true }, cancelled?.problem);
+      released.resolve();
+      return ended(started);
+    };
+    const whole = join(folder, 'whole');
+    assert.equal((await ended(await control.backUp(id, whole)))?.state, 'done');
+    const part = join(folder, 'part');
+    const copied = await cancelledIn('range', () => control.backUp(id, part));
+    assert.equal(copied?.state, 'failed');
+    assert.match(
+      copied.problem ?? '',
+      /^The backup of range \d+, operation \d+, was cancelled, or .*/,
+    );
+    await assert.rejects(control.restore(id, part), /no whole backup/);
+    const deletes = Array.from({ length: keysCount }, (_, at) => appendString(prefix, String(at)));
+    await open.commit({ checks: [], puts: [], deletes });
+    t.mock.method(Backup.prototype, 'leaveDeletedOut', () => Promise.resolve([]));
+    const restored = await cancelledIn('ingest', () => control.restore(id, whole));
+    assert.equal(restored?.state, 'failed');
+    assert.match(restored.problem ?? '', /^The restore of range \d+, operation \d+, was cancelled/);
+    assert.equal(await open.get(appendString(prefix, '0')), undefined);
+    const metrics = await control.metrics();
+    for (const [kind, result] of [
+      ['backup', 'done'],
+      ['backup', 'cancelled'],
+      ['backup', 'taken over'],
+      ['restore', 'cancelled'],
+      ['restore', 'taken over'],
+    ]) {
+      assert.ok(metrics.includes(`ops_total{kind="${kind}",result="${result}"} 1\n`), metrics);
+    }
+    await open.close();
+  },
+);
+
+/** Whether a call of an operation carries the guard of its range. */
+function hasGuard(given: readonly unknown[]): boolean {
+  return given.some((each) => typeof each === 'object' && each !== null && 'guard' in each);
+}

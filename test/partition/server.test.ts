@@ -147,6 +147,17 @@ void describe('a server over several stores', () => {
     assert.ok(value('moved_bytes_total') > 0);
   });
 
+  void it('has gauges of what a plan has found only where one was made', async () => {
+    const metrics = async () => {
+      const answer = await fetch(`http://127.0.0.1:${server.controlPort ?? 0}/partitions/metrics`);
+      return answer.text();
+    };
+    const ofPlans = /^tabularium_partition_(hot_partitions|bytes\{store="b"\}) \d/gm;
+    assert.deepEqual((await metrics()).match(ofPlans), null);
+    await control.balance(true);
+    assert.equal((await metrics()).match(ofPlans)?.length, 2);
+  });
+
   void it('finds by itself where a range has halves', async () => {
     const range = await rangeFrom(`${place}/comedy`);
     await done(await halved(range));

@@ -169,10 +169,10 @@ function undoneText(operation: number, doesWork: boolean): string {
 
 export function partitionCancelCommand(): Command {
   const command = new Command('cancel')
-    .summary('undo a move that has not switched yet')
+    .summary('undo a move that has not switched yet, a backup or a restore')
     .description(
-      'Undo a move whose range is still served by the store that it leaves. Splits and merges are ' +
-        'over at once. Exit code 0: it is undone; 1: it has gone too far, or is over; 3: still ' +
+      'Undo a move whose range is still served by the store that it leaves, or a backup or a restore ' +
+        'that is not over. Splits and merges are over at once. Exit code 0: it is undone; 1: it has gone too far, or is over; 3: still ' +
         'running.',
     )
     .addArgument(rangeArgument('operation', 'its number'));

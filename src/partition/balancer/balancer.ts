@@ -202,9 +202,10 @@ export class Balancer {
   }
 
   #noteWrites(loads: ReadonlyMap<number, MeasuredRange>, nowMs: number): void {
-    const sinceMs = nowMs - (this.#plannedMs ?? nowMs);
-    for (const { id, writesPerSecond } of loads.values()) {
-      this.#sizes.noteWrites(id, (writesPerSecond * sinceMs) / 1_000);
+    const seconds = (nowMs - (this.#plannedMs ?? nowMs)) / 1_000;
+    for (const { id, writesPerSecond, bytesWrittenPerSecond } of loads.values()) {
+      const [writes, bytes] = [writesPerSecond * seconds, bytesWrittenPerSecond * seconds];
+      this.#sizes.noteWrites(id, { writes, bytes });
     }
     this.#plannedMs = nowMs;
   }

@@ -19,12 +19,20 @@ const cuts = 7;
  * A range is not measured again before this time, in milliseconds, because that reads all of it.
  */
 const freshMs = 900_000;
-/** A size counts as unchanged until the range has had this many writes. */
+/** A size counts as unchanged until the range has had so many writes, or so many bytes of them. */
 const writesMin = 10_000;
+const bytesMin = 64 << 20;
 
 interface MeasuredSize extends RangeSize {
   readonly takenMs: number;
   writes: number;
+  bytesWritten: number;
+}
+
+/** Writes of a range. */
+export interface RangeWrites {
+  readonly writes: number;
+  readonly bytes: number;
 }
 
 interface Measuring {
@@ -47,9 +55,11 @@ export class RangeSizes {
   }
 
   /** Adds the writes of a range since the last call. */
-  noteWrites(id: number, writes: number): void {
+  noteWrites(id: number, { writes, bytes }: RangeWrites): void {
     const size = this.#sizes.get(id);
-    if (size !== undefined) size.writes += writes;
+    if (size === undefined) return;
+    size.writes += writes;
+    size.bytesWritten += bytes;
   }
 
   /**
@@ -77,7 +87,7 @@ export class RangeSizes {
     const inside = prefixes.filter((prefix) => compareBytes(prefix, range.start) > 0);
     const cut = inside.toSorted((left, right) => offset(prefixes, left) - offset(prefixes, right));
     const size = { keys: sample.keys, bytes: sample.bytes, cut: cut[0] };
-    this.#sizes.set(range.id, { ...size, takenMs: nowMs, writes: 0 });
+    this.#sizes.set(range.id, { ...size, takenMs: nowMs, writes: 0, bytesWritten: 0 });
   }
 
   #isDue(id: number, nowMs: number): boolean {
@@ -85,7 +95,8 @@ export class RangeSizes {
     if (failedMs !== undefined && nowMs - failedMs < triedAgainMs) return false;
     const size = this.#sizes.get(id);
     if (size === undefined) return true;
-    return size.writes >= writesMin && nowMs - size.takenMs >= freshMs;
+    const isChanged = size.writes >= writesMin || size.bytesWritten >= bytesMin;
+    return isChanged && nowMs - size.takenMs >= freshMs;
   }
 }
 

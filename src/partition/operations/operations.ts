@@ -33,6 +33,7 @@ import { restore, undoRestore, type RestoreSource } from './restore.js';
 import {
   TakenOverError,
   TargetNotEmptiedError,
+  UndoneError,
   type OperationTools,
   type OperationEnd,
 } from './tools.js';
@@ -188,21 +189,23 @@ export class Operations {
     });
   }
 
-  /** Copies the range of a backup as it is at one moment. */
+  /**
+   * Copies the range of a backup as it is at one moment. Throws `UndoneError` when it is cancelled.
+   */
   async backUp(operation: number, target: MemberStore): Promise<void> {
     const held = await this.#take(operation, (row) => row);
     if (held === undefined || !isOf(held, 'backup')) throw new TakenOverError(operation);
-    await backUp(this.#tools, held, target);
+    await this.#alone(held, () => backUp(this.#tools, held, target));
   }
 
   /**
    * Writes the entries of a backup into the range of a restore. Later versions there exceed
-   * `floor`.
+   * `floor`. Throws `UndoneError` when it is cancelled.
    */
   async restore(operation: number, from: RestoreSource): Promise<void> {
     const held = await this.#take(operation, (row) => row);
     if (held === undefined || !isOf(held, 'restore')) throw new TakenOverError(operation);
-    await restore(this.#tools, held, from);
+    await this.#alone(held, () => restore(this.#tools, held, from));
   }
 
   /**
@@ -323,10 +326,32 @@ export class Operations {
     }
   }
 
-  async #finish(held: HeldOperation<OperationRow>): Promise<OperationEnd> {
+  #finish(held: HeldOperation<OperationRow>): Promise<OperationEnd> {
+    return this.#counted(held, () => this.#end(held));
+  }
+
+  /** Does what only the process that began it can do: any other one undoes it. */
+  async #alone(
+    held: HeldOperation<BackupRow> | HeldOperation<RestoreRow>,
+    work: () => Promise<void>,
+  ): Promise<void> {
+    try {
+      await this.#counted(held, async () => {
+        await work();
+        return 'done';
+      });
+    } catch (error) {
+      throw error instanceof TakenOverError ? new UndoneError(held.row) : error;
+    }
+  }
+
+  async #counted(
+    held: HeldOperation<OperationRow>,
+    work: () => Promise<OperationEnd>,
+  ): Promise<OperationEnd> {
     const { counters } = this.#tools;
     try {
-      const end = await this.#end(held);
+      const end = await work();
       counters?.noteEnd(held.row.kind, end);
       return end;
     } catch (error) {

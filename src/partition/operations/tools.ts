@@ -4,7 +4,7 @@ import { messageOf } from '../../base/thrown.js';
 import type { Catalogue } from '../catalogue.js';
 import type { PartitionCounters } from '../counters.js';
 import type { Members } from '../members.js';
-import type { MoveStep } from '../rows.js';
+import type { BackupRow, MoveStep, RestoreRow } from '../rows.js';
 
 /** The dependencies of operations on ranges. */
 export interface OperationTools {
@@ -52,10 +52,31 @@ export const stepsBeforeSwitch: ReadonlySet<MoveStep> = new Set([
 
 /** Another process has taken over the operation, or has ended it. The refused write did nothing. */
 export class TakenOverError extends Error {
-  override readonly name = 'TakenOverError';
+  override readonly name: string = 'TakenOverError';
 
-  constructor(operation: number) {
-    super(`Another process has taken over operation ${operation}.`);
+  constructor(
+    operation: number,
+    message = `Another process has taken over operation ${operation}.`,
+  ) {
+    super(message);
+  }
+}
+
+/**
+ * A backup or a restore was cancelled, or another process has undone it because this one had not
+ * renewed its lease. The range serves again.
+ */
+export class UndoneError extends TakenOverError {
+  override readonly name = 'UndoneError';
+
+  constructor({ kind, id, range }: BackupRow | RestoreRow) {
+    const left =
+      kind === 'backup' ? 'there is no whole copy' : 'the range has all of it or nothing';
+    super(
+      id,
+      `The ${kind} of range ${range}, operation ${id}, was cancelled, or another process took this ` +
+        `one for dead: ${left}.`,
+    );
   }
 }
 
