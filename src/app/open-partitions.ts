@@ -20,7 +20,7 @@ import {
   type BalancerMode,
   type BalancerOptions,
 } from '../partition/balancer/balancer.js';
-import { Catalogue } from '../partition/catalogue.js';
+import type { Catalogue } from '../partition/catalogue.js';
 import { PartitionCounters } from '../partition/counters.js';
 import { RangeMeter } from '../partition/load/range-meter.js';
 import { Members } from '../partition/members.js';
@@ -65,7 +65,7 @@ interface Parts {
 /** A key space over several stores, and what carries out operations on its ranges. */
 export class OpenPartitions extends ServedPartitions {
   readonly members: Members;
-  /** For what people ask: its calls do not wait for a home store that is silent. */
+  /** Its calls do not wait for a home store that is silent. */
   readonly catalogue: Catalogue;
   readonly operationRunner: OperationRunner;
   readonly balancer: Balancer;
@@ -98,7 +98,7 @@ export class OpenPartitions extends ServedPartitions {
     this.catalogue = answeringCatalogue(members, timers);
     const onFailed = (operation: number, error: unknown) =>
       logger.error('an operation on ranges could not go on', { operation, error });
-    const catalogue = new Catalogue(members.home);
+    const { catalogue } = this;
     this.isAlone = sharing === 'exclusive' && isUnshared(settings);
     const operationRunner = new OperationRunner({
       catalogue,
@@ -139,14 +139,15 @@ export class OpenPartitions extends ServedPartitions {
 
   /**
    * Opens a store and makes it a member of the key space, unless it is open. Throws
-   * `MembershipError`, and the errors of engines.
+   * `MembershipError`, `SilentStoreError`, and the errors of engines.
    */
   async add(name: string, storage: StorageChoice): Promise<void> {
     if (this.members.has(name)) return;
     const store = await openMember({ ...this.settings, storage }, this.#sharing);
     try {
-      const { randomness } = this.settings;
-      await addMember(this.members, { name, store, location: shownLocation(storage), randomness });
+      const { randomness, timers } = this.settings;
+      const added = { name, store, location: shownLocation(storage), randomness, timers };
+      await addMember(this.members, added);
     } catch (error) {
       await store.close();
       throw error;

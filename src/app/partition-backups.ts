@@ -1,3 +1,5 @@
+import { endsWithin } from '../base/async/deadline.js';
+import type { Timers } from '../base/async/timers.js';
 import { compareBytes, concatBytes, equalBytes, type Bytes } from '../base/bytes.js';
 import { invariant } from '../base/invariant.js';
 import { isDataDirectory } from '../engines/lmdb/directory.js';
@@ -9,6 +11,7 @@ import { decodeTuple, elementEnd, prefixRange } from '../kv/tuple.js';
 import { boundOf, boundText } from '../partition/bound-text.js';
 import { backupKey, storeKeys } from '../partition/keys.js';
 import type { RestoreSource } from '../partition/operations/restore.js';
+import { answeringReads, backupDirectory } from '../partition/reach.js';
 import {
   decodeBackupNote,
   encodeBackupNote,
@@ -26,6 +29,9 @@ const allData: KeyRange = { start: Buffer.alloc(0), end: storeKeys.start };
 /** Tables and queues that a message names. */
 const placesNamed = 10;
 
+/** The end of the store of a backup is waited for no longer than this, in milliseconds. */
+const closesWithinMs = 10_000;
+
 const pageOptions = { limit: 1_000, bytesMax: 4 << 20 } as const;
 
 /** A directory cannot have or get a backup. The message says why. */
@@ -40,15 +46,17 @@ export class BackupError extends Error {
 export class Backup {
   readonly #store: ServedMember;
   readonly #directory: string;
+  readonly #timers: Timers;
   /** The places of tables and queues whose entries are not restored. */
   #leftOut: ReadonlySet<string> = new Set();
   #restored = allData;
   /** Prefixes of tables or queues. */
   #renamed: { readonly from: Bytes; readonly to: Bytes } | undefined;
 
-  constructor(store: ServedMember, directory: string) {
+  constructor(store: ServedMember, directory: string, timers: Timers) {
     this.#store = store;
     this.#directory = directory;
+    this.#timers = timers;
   }
 
   /** Works with the store, and closes it. */
@@ -60,8 +68,9 @@ export class Backup {
     }
   }
 
-  close(): Promise<void> {
-    return this.#store.close();
+  /** One whose disk hangs is closed when it answers, and not waited for. */
+  async close(): Promise<void> {
+    await endsWithin(this.#store.close(), { limitMs: closesWithinMs, timers: this.#timers });
   }
 
   /** Notes that the backup of the range is whole. */
@@ -201,7 +210,9 @@ export class Backup {
   }
 
   async *#pages(): AsyncGenerator<readonly Entry[]> {
-    for await (const entries of pagesOf(this.#store, this.#restored, pageOptions)) {
+    // The range serves nobody meanwhile.
+    const store = answeringReads(this.#store, this.#timers, backupDirectory);
+    for await (const entries of pagesOf(store, this.#restored, pageOptions)) {
       yield entries
         .filter((entry) => !this.#isLeftOut(entry))
         .map((entry) => {
@@ -237,7 +248,7 @@ async function open(settings: EngineSettings, directory: string): Promise<Backup
   const storage = { kind: 'directory', directory } as const;
   const store = await openEngine({ ...settings, storage, journal: 'off' }, 'exclusive');
   invariant(canBeMember(store), 'every engine can be a member');
-  return new Backup(store, directory);
+  return new Backup(store, directory, settings.timers);
 }
 
 /** `place`: the first one of `places`, the tables and queues of the backup. */

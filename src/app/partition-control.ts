@@ -24,17 +24,22 @@ import type { BeginResult, Operations } from '../partition/operations/operations
 import { dataOf } from '../partition/range-map.js';
 import { metricsText } from '../partition/metrics.js';
 import type { OperationRow, RangeRow } from '../partition/rows.js';
-import { beginPlanned } from '../partition/balancer/balancer.js';
+import { beginPlanned, type PlannedOperation } from '../partition/balancer/balancer.js';
 import { RangeLoads } from '../partition/balancer/range-loads.js';
 import { meanCallMs, type MeasuredRange } from '../partition/load/range-meter.js';
 import { knownStores } from '../partition/membership.js';
-import { answeredSample, answeringHome, answeringReads } from '../partition/reach.js';
+import {
+  answeredSample,
+  answeringHome,
+  answeringReads,
+  SilentStoreError,
+} from '../partition/reach.js';
 import { splitPoint } from '../partition/split-point.js';
 import type { End } from '../partition/operations/operation-runner.js';
 import { newBackup, storedBackup, type Backup } from './partition-backups.js';
 import { ContainerNames } from './partitions/container-names.js';
 import { Jobs, type JobProgress } from './partitions/jobs.js';
-import { refusalOf, refuse } from './partition-refusals.js';
+import { refusalOf, refuse, unlessSilent } from './partition-refusals.js';
 import { StoreChanges } from './partition-stores.js';
 import { drainText, plannedText, idleReasonText } from './partitions/texts.js';
 import { verified } from './partition-verification.js';
@@ -99,7 +104,11 @@ export class Partitions implements ServedPartitionControl {
     return { ranges: infos, stores: await this.#storeInfos(ranges), operations: running };
   }
 
-  async split(range: number, at: string): Promise<Started> {
+  split(range: number, at: string): Promise<Started> {
+    return unlessSilent(this.#split(range, at));
+  }
+
+  async #split(range: number, at: string): Promise<Started> {
     const bound = await this.#names.bound(at);
     if (bound === undefined) {
       throw new PartitionRefusal(
@@ -111,12 +120,16 @@ export class Partitions implements ServedPartitionControl {
     return this.#splitAt(range, bound);
   }
 
-  async halve(range: number): Promise<StartedJob> {
+  halve(range: number): Promise<StartedJob> {
+    return unlessSilent(this.#halve(range));
+  }
+
+  async #halve(range: number): Promise<StartedJob> {
     const { operation } = await this.#rangeRow(range);
     if (operation !== 0) throw await refusalOf(this.#open, 'the range is busy', { range });
-    return this.#jobs.start('keys', async (progress) =>
-      this.#splitAt(range, await this.#middleOf(range, progress)),
-    );
+    const halved = async (progress: JobProgress): Promise<Started> =>
+      this.#splitAt(range, await this.#middleOf(range, progress));
+    return this.#jobs.start('keys', (progress) => unlessSilent(halved(progress)));
   }
 
   async #splitAt(range: number, at: Bytes): Promise<Started> {
@@ -125,7 +138,11 @@ export class Partitions implements ServedPartitionControl {
     });
   }
 
-  async merge(left: number, right: number): Promise<Started> {
+  merge(left: number, right: number): Promise<Started> {
+    return unlessSilent(this.#merge(left, right));
+  }
+
+  async #merge(left: number, right: number): Promise<Started> {
     // So a refusal names the one that there is not.
     for (const range of [left, right]) await this.#rangeRow(range);
     const begun = await this.#operations.beginMerge(left, right);
@@ -133,14 +150,15 @@ export class Partitions implements ServedPartitionControl {
   }
 
   async move(range: number, to: string, pauseMaxMs?: number): Promise<Started> {
-    const begun = await this.#operations.beginMove(range, to);
+    const begun = await unlessSilent(this.#operations.beginMove(range, to));
     return this.#begun(begun, { range, store: to }, pauseMaxMs);
   }
 
   cancel(operation: number): Promise<StartedJob> {
     const job = this.#jobs.start('keys', async (progress): Promise<CancelResult> => {
       const onDeleted = (keys: number) => progress.add(keys);
-      return { cancelled: await this.#open.operationRunner.cancel(operation, onDeleted) };
+      const cancelled = this.#open.operationRunner.cancel(operation, onDeleted);
+      return { cancelled: await unlessSilent(cancelled) };
     });
     return Promise.resolve(job);
   }
@@ -153,17 +171,11 @@ export class Partitions implements ServedPartitionControl {
   }
 
   async balance(dryRun: boolean): Promise<BalanceInfo> {
-    const advice = await this.#open.balancer.advice();
+    const advice = await unlessSilent(this.#open.balancer.advice());
     const { operations, findings, idleReasons, away, measuredMs, neededMs, unsized } = advice;
-    const begun: number[] = [];
-    for (const each of dryRun ? [] : operations) {
-      const answer = await beginPlanned(this.#operations, each);
-      // Another process has begun an operation on the range meanwhile, so this one is not needed.
-      if (!answer.ok) continue;
-      this.#open.operationRunner.run(answer.operation);
-      begun.push(answer.operation);
-    }
-    const texts = await Promise.all(operations.map((each) => plannedText(each, this.#names)));
+    const planned = Promise.all(operations.map((each) => plannedText(each, this.#names)));
+    const texts = await unlessSilent(planned);
+    const begun = await this.#beginPlanned(dryRun ? [] : operations);
     const told = findings.map(
       ({ kind, range, callsPerSecond, advice }) =>
         `Range ${range}: ${kind}, ${Math.round(callsPerSecond)} calls a second. ${advice}`,
@@ -171,6 +183,24 @@ export class Partitions implements ServedPartitionControl {
     const known = { measuredMs: Math.floor(measuredMs), neededMs, unsized };
     const notes = idleReasons.map(idleReasonText);
     return { operations: texts, findings: told, notes, begun, away: [...away], ...known };
+  }
+
+  /** The operations that have begun. The error for a silent store names them. */
+  async #beginPlanned(operations: readonly PlannedOperation[]): Promise<readonly number[]> {
+    const begun: number[] = [];
+    for (const each of operations) {
+      try {
+        const answer = await beginPlanned(this.#operations, each);
+        // Another process has begun an operation on the range meanwhile, so this one is not needed.
+        if (!answer.ok) continue;
+        this.#open.operationRunner.run(answer.operation);
+        begun.push(answer.operation);
+      } catch (error) {
+        if (!(error instanceof SilentStoreError) || begun.length === 0) throw error;
+        throw error.saying(`Of the plan, operations ${begun.join(', ')} have begun.`);
+      }
+    }
+    return begun;
   }
 
   async metrics(): Promise<string> {
@@ -212,7 +242,7 @@ export class Partitions implements ServedPartitionControl {
     const found = await this.#rangeRow(range);
     const backup = await newBackup(settings, directory).catch(refuse);
     const operation = await closing(backup, async () =>
-      this.#accepted(await this.#operations.beginBackup(range), range),
+      this.#accepted(await unlessSilent(this.#operations.beginBackup(range)), range),
     );
     return this.#jobs.start('bytes', (progress) =>
       backup.use(async (store) => {
@@ -243,7 +273,7 @@ export class Partitions implements ServedPartitionControl {
       return backup.leaveDeletedOut((service, account) => this.#names.namesOf(service, account));
     }).catch(refuse);
     const operation = await closing(backup, async () =>
-      this.#accepted(await this.#operations.beginRestore(range), range),
+      this.#accepted(await unlessSilent(this.#operations.beginRestore(range)), range),
     );
     return this.#jobs.start('bytes', (progress) =>
       backup.use(async (store): Promise<RestoreResult> => {
@@ -261,10 +291,8 @@ export class Partitions implements ServedPartitionControl {
     return Promise.resolve(this.#jobs.find(job));
   }
 
-  /** Begins operations: does not wait for a home store that is silent. */
   get #operations(): Operations {
-    const { catalogue, operationRunner } = this.#open;
-    return operationRunner.operationsWith({ catalogue });
+    return this.#open.operationRunner.operations;
   }
 
   async #begun(

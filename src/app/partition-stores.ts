@@ -1,5 +1,5 @@
 import { PartitionRefusal, type NewStore } from '../http/control/partitions.js';
-import { StoreClosedError } from '../kv/errors.js';
+import { StoreClosedError, StoreUnavailableError } from '../kv/errors.js';
 import {
   changeStore,
   isElsewhere,
@@ -8,11 +8,11 @@ import {
   removeMember,
 } from '../partition/membership.js';
 import { removeLostStore } from '../partition/operations/lost-store.js';
-import { awayStores } from '../partition/reach.js';
+import { awayStores, SilentStoreError } from '../partition/reach.js';
 import { shownLocation, type OpenPartitions } from './open-partitions.js';
 import { memberNames } from './options/stores.js';
 import { memberOf, type StorageChoice } from './settings.js';
-import { refusalOf, refuse } from './partition-refusals.js';
+import { refusalOf, refuse, unlessSilent } from './partition-refusals.js';
 
 /** Takes stores in, empties them and takes them out. Methods throw `PartitionRefusal`. */
 export class StoreChanges {
@@ -26,7 +26,11 @@ export class StoreChanges {
    * Takes a store in, or takes it back that was to be emptied. `store` may be empty when the
    * process has it open.
    */
-  async add(name: string, store: NewStore): Promise<void> {
+  add(name: string, store: NewStore): Promise<void> {
+    return unlessSilent(this.#add(name, store));
+  }
+
+  async #add(name: string, store: NewStore): Promise<void> {
     const open = this.#open;
     if (!memberNames.test(name) || name === open.members.homeName) {
       throw new PartitionRefusal(
@@ -34,7 +38,8 @@ export class StoreChanges {
           `begin with a letter, and leave '${open.members.homeName}' to the home store.`,
       );
     }
-    if (!(await this.#hasStore(name, store))) {
+    const isKnown = await this.#hasStore(name, store);
+    if (!isKnown) {
       const storage = this.#storageOf(store);
       const other = await open.openedAt(storage);
       if (other !== undefined && other !== name) {
@@ -49,23 +54,40 @@ export class StoreChanges {
         await open.add(name, storage);
         open.operationRunner.retryNow();
       } catch (error) {
+        if (error instanceof SilentStoreError) throw error;
         refuse(error);
       }
     }
-    if (!(await changeStore(open.catalogue, name, 'active'))) throw await this.#noStore(name);
+    const isActive = changeStore(open.catalogue, name, 'active');
+    if (!(await (isKnown ? isActive : unlessSilent(isActive, isOpen(name))))) {
+      throw await this.#noStore(name);
+    }
   }
 
   /** From now on the ranges of a store are moved to others. */
-  async drain(name: string): Promise<void> {
+  drain(name: string): Promise<void> {
+    return unlessSilent(this.#drain(name));
+  }
+
+  async #drain(name: string): Promise<void> {
     const { catalogue, operationRunner } = this.#open;
     this.#assertNotHome(name);
     if (!(await changeStore(catalogue, name, 'draining'))) throw await this.#noStore(name);
     operationRunner.start();
-    await operationRunner.tend();
+    try {
+      await operationRunner.tend();
+    } catch (error) {
+      // The store is marked, so a later look empties it.
+      if (!(error instanceof StoreUnavailableError)) throw error;
+    }
   }
 
   /** Takes an empty store out. */
-  async remove(name: string): Promise<void> {
+  remove(name: string): Promise<void> {
+    return unlessSilent(this.#remove(name), mayBeOut(name));
+  }
+
+  async #remove(name: string): Promise<void> {
     const { members, catalogue, settings } = this.#open;
     this.#assertNotHome(name);
     // One that another process has removed, or this one half, is still open here.
@@ -84,7 +106,11 @@ export class StoreChanges {
   }
 
   /** Takes out a store that never answers again and has no range. */
-  async removeLost(name: string): Promise<void> {
+  removeLost(name: string): Promise<void> {
+    return unlessSilent(this.#removeLost(name), mayBeOut(name));
+  }
+
+  async #removeLost(name: string): Promise<void> {
     const { members, catalogue, operationRunner, settings } = this.#open;
     this.#assertNotHome(name);
     if ((await catalogue.lostStore(name)) === undefined) {
@@ -172,6 +198,20 @@ export class StoreChanges {
   #noStore(name: string): Promise<PartitionRefusal> {
     return refusalOf(this.#open, 'no such store', { range: 0, store: name });
   }
+}
+
+function isOpen(name: string): string {
+  return (
+    `The store '${name}' was taken in. When it was to be emptied before, repeat the command when the ` +
+    'home store answers, so that it takes ranges again.'
+  );
+}
+
+function mayBeOut(name: string): string {
+  return (
+    `The store '${name}' may be taken out in part, or later all the same: repeat the command when the ` +
+    'store that is silent answers.'
+  );
 }
 
 function refuseMembership(error: unknown): never {

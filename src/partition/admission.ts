@@ -1,3 +1,4 @@
+import type { Timers } from '../base/async/timers.js';
 import type { Randomness } from '../base/randomness.js';
 import type { MemberStore } from '../kv/member-store.js';
 import type { Check } from '../kv/store.js';
@@ -6,6 +7,7 @@ import { lostKey, mapKey, memberKey, storeKeys, storeRowKey } from './keys.js';
 import { storesMax } from './limits.js';
 import type { Members } from './members.js';
 import { deleteRowOf, memberRowOf, MembershipError, StoreLocationError } from './membership.js';
+import { answeringHome, askedMember, SilentStoreError, type AnsweringHome } from './reach.js';
 import {
   decodeMemberRow,
   encodeMemberRow,
@@ -67,7 +69,7 @@ async function storeRowsOf(catalogue: Catalogue): Promise<ReadonlyMap<string, St
 }
 
 /** The names of the stores that have ranges of this key space, or that a move brings one to. */
-export async function storesInUse(home: MemberStore): Promise<ReadonlySet<string>> {
+export async function storesInUse(home: AnsweringHome): Promise<ReadonlySet<string>> {
   if ((await home.get(mapKey)) === undefined) return new Set();
   const catalogue = new Catalogue(home);
   // Operations are read first: when a move ends in between, the map already has its result.
@@ -170,7 +172,10 @@ function lostBefore({ name, location }: LostRow): MembershipError {
   );
 }
 
-/** Makes a store a member of a key space that is already open. Throws `MembershipError`. */
+/**
+ * Makes a store a member of a key space that is already open. Throws `MembershipError`, and
+ * `SilentStoreError` when the store or the home store is silent.
+ */
 export async function addMember(
   members: Members,
   added: {
@@ -178,20 +183,35 @@ export async function addMember(
     readonly store: MemberStore;
     readonly location: string;
     readonly randomness: Randomness;
+    readonly timers: Timers;
   },
 ): Promise<void> {
-  const own = await memberRowOf(members.home);
-  const { name } = added;
-  const catalogue = new Catalogue(members.home);
+  const { name, timers } = added;
+  const home = answeringHome(members, timers);
+  const own = await memberRowOf(home);
+  const catalogue = new Catalogue(home);
   const rows = await storeRowsOf(catalogue);
   const known = rows.get(name);
   assertCount(rows.size + (known === undefined ? 1 : 0));
   const lost = await catalogue.lostStore(name);
   if (lost !== undefined) throw lostBefore(lost);
-  const inUse = await storesInUse(members.home);
-  const taken = { ...added, space: own?.space ?? '', inUse, known };
-  const { admission } = await takeIn(catalogue, taken);
-  members.noteAdmission(added.store, admission);
+  const inUse = await storesInUse(home);
+  const store = askedMember(added.store, { store: name, timers });
+  const taken = { ...added, store, space: own?.space ?? '', inUse, known };
+  try {
+    const { admission } = await takeIn(catalogue, taken);
+    members.noteAdmission(added.store, admission);
+  } catch (error) {
+    // Its row may be there by now, or be written later. The next attempt goes on with it.
+    throw error instanceof SilentStoreError ? error.saying(mayBeTakenIn(name)) : error;
+  }
+}
+
+function mayBeTakenIn(name: string): string {
+  return (
+    `The store '${name}' is not open here. It may become one of these data all the same: ` +
+    'tabularium partition list shows whether it is. Repeat the command when all stores answer.'
+  );
 }
 
 function assertCount(stores: number): void {
@@ -228,9 +248,12 @@ interface NamedMember {
   readonly known: StoreRow | undefined;
 }
 
+/** What is asked of a store that becomes a member. */
+type EnteredStore = Pick<MemberStore, 'get' | 'range' | 'commit'>;
+
 interface OpenedMember extends NamedMember {
   readonly space: string;
-  readonly store: MemberStore;
+  readonly store: EnteredStore;
   readonly randomness: Randomness;
   /** Whether an attempt before has made a member of an empty store. */
   readonly wasEmpty?: boolean;
@@ -296,7 +319,7 @@ async function becomeMember(taken: OpenedMember): Promise<{
  * row.
  */
 async function assertFits(
-  store: MemberStore,
+  store: EnteredStore,
   { name, space, inUse, location, known }: NamedMember,
   found: MemberRow | undefined,
 ): Promise<void> {
@@ -338,7 +361,7 @@ function locationMismatch({ name, location }: StoreRow, given: string): Membersh
 }
 
 /** Whether a store has no data. */
-async function isEmpty(store: MemberStore): Promise<boolean> {
+async function isEmpty(store: EnteredStore): Promise<boolean> {
   const { entries } = await store.range(data, { limit: 1, bytesMax: 1 });
   return entries.length === 0;
 }

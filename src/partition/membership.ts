@@ -3,10 +3,10 @@ import { messageOf } from '../base/thrown.js';
 import { StoreClosedError } from '../kv/errors.js';
 import type { MemberStore } from '../kv/member-store.js';
 import type { Store } from '../kv/store.js';
-import { Catalogue, versioned } from './catalogue.js';
+import { type Catalogue, versioned } from './catalogue.js';
 import { backupKey, lostKey, mapKey, memberKey, storeRowKey } from './keys.js';
 import type { Members } from './members.js';
-import { answered } from './reach.js';
+import { answeringCatalogue, answeringHome, answeringMember } from './reach.js';
 import {
   decodeMemberRow,
   encodeLostRow,
@@ -67,19 +67,15 @@ export async function knownStores(
 /**
  * Whether the store that this process has opened under a name is still the member of that name. It
  * is not when another process has removed it; its name and its location may then be in other use.
- * One read of that store and two of the home store. Rejects with `StoreUnavailableError` when they
- * are silent.
+ * One read of that store and two of the home store. Rejects with `SilentStoreError` when one of
+ * them is silent.
  */
-export function isMember(members: Members, name: string, timers: Timers): Promise<boolean> {
-  return answered(hasSameAdmission(members, name), { store: name, timers });
-}
-
-async function hasSameAdmission(members: Members, name: string): Promise<boolean> {
+export async function isMember(members: Members, name: string, timers: Timers): Promise<boolean> {
   // Another task of this process may close the store meanwhile.
   const store = members.named(name);
   const [own, known] = await Promise.all([
-    ownMemberRow(members, { name, store }),
-    new Catalogue(members.home).store(name),
+    ownMemberRow({ members, timers }, name),
+    answeringCatalogue(members, timers).store(name),
   ]);
   if (own !== undefined) members.noteAdmission(store, own.row.admission);
   return own !== undefined && (known === undefined || known.row.admission === own.row.admission);
@@ -95,7 +91,7 @@ export async function isElsewhere(
   name: string,
   timers: Timers,
 ): Promise<boolean> {
-  const known = await new Catalogue(members.home).store(name);
+  const known = await answeringCatalogue(members, timers).store(name);
   if (known === undefined || !members.has(name)) return false;
   const store = members.named(name);
   try {
@@ -119,7 +115,7 @@ export async function removeMember(
   name: string,
   timers: Timers,
 ): Promise<boolean> {
-  const catalogue = new Catalogue(members.home);
+  const catalogue = answeringCatalogue(members, timers);
   for (;;) {
     // Read first: another store can be admitted under this name only after a removal, which changes
     // this row.
@@ -219,11 +215,6 @@ function isHalfRemoved(name: string): string {
   );
 }
 
-interface OpenedStore {
-  readonly name: string;
-  readonly store: MemberStore;
-}
-
 /** The row of a store that is open here, as it was when read. */
 interface OpenedRow {
   /**
@@ -243,11 +234,8 @@ async function openedRow(
   timers: Timers,
 ): Promise<OpenedRow | undefined> {
   if (!members.has(name)) return undefined;
-  const store = members.named(name);
-  const asked = { store: name, timers };
-  const [read] = await Promise.allSettled([
-    answered(ownMemberRow(members, { name, store }), asked),
-  ]);
+  const store = answeringMember({ members, timers }, name);
+  const [read] = await Promise.allSettled([ownMemberRow({ members, timers }, name)]);
   if (read.status === 'rejected' && read.reason instanceof StoreClosedError) throw read.reason;
   return {
     async delete(otherwise) {
@@ -255,7 +243,7 @@ async function openedRow(
         if (read.status === 'rejected') throw read.reason;
         const { value } = read;
         if (value === undefined) return;
-        await answered(deleteRowOf(store, value.version), { ...asked, isLong: true });
+        await deleteRowOf(store, value.version);
       } catch (error) {
         if (error instanceof StoreClosedError) throw error;
         throw new MembershipError(`${otherwise} ${messageOf(error)}`, { cause: error });
@@ -265,10 +253,13 @@ async function openedRow(
 }
 
 async function ownMemberRow(
-  members: Members,
-  { name, store }: OpenedStore,
+  { members, timers }: { readonly members: Members; readonly timers: Timers },
+  name: string,
 ): Promise<Versioned<MemberRow> | undefined> {
-  const [found, home] = await Promise.all([store.get(memberKey), memberRowOf(members.home)]);
+  const [found, home] = await Promise.all([
+    answeringMember({ members, timers }, name).get(memberKey),
+    memberRowOf(answeringHome(members, timers)),
+  ]);
   const own = versioned(found, decodeMemberRow);
   return own?.row.name === name && own.row.space === home?.space ? own : undefined;
 }
@@ -296,12 +287,15 @@ export async function partOfOthers(store: Store, location: string): Promise<stri
 }
 
 /** Deletes the row of a member, unless it has changed since. */
-export async function deleteRowOf(store: MemberStore, version: number): Promise<void> {
+export async function deleteRowOf(
+  store: Pick<MemberStore, 'commit'>,
+  version: number,
+): Promise<void> {
   const checks = [{ key: memberKey, version }];
   await store.commit({ checks, puts: [], deletes: [memberKey] });
 }
 
 /** The row of the store itself, if it is a member of a key space. */
-export async function memberRowOf(store: Store): Promise<MemberRow | undefined> {
+export async function memberRowOf(store: Pick<Store, 'get'>): Promise<MemberRow | undefined> {
   return versioned(await store.get(memberKey), decodeMemberRow)?.row;
 }

@@ -17,27 +17,71 @@ const finishesWithinMs = 10_000;
 export interface Asked {
   /** Its name. Absent: one of the stores of a key space, and nobody knows which. */
   readonly store?: string;
+  /** What it is, when it is not of the key space. */
+  readonly what?: string;
   readonly timers: Timers;
   /** The call writes, or reads many keys. */
   readonly isLong?: boolean;
+  /** The call writes. */
+  readonly writes?: boolean;
 }
 
 /**
- * Awaits the answer of a store. Rejects with `StoreUnavailableError` when the store is silent for
- * `answersWithinMs`, for example because its disk hangs; a long call, for `finishesWithinMs`. The
- * call may be carried out later all the same. `progress`: as in `within`.
+ * A store has not answered in time. Unlike after other errors of this kind, a call that writes may
+ * be carried out later all the same.
+ */
+export class SilentStoreError extends StoreUnavailableError {
+  /** The store that was asked. */
+  readonly store: string | undefined;
+  /** Whether the call writes. */
+  readonly writes: boolean;
+  /** The answer, if it comes after all. */
+  readonly late: Promise<unknown>;
+  /** Whether the message says what happens all the same. */
+  readonly isTold: boolean;
+
+  constructor(
+    message: string,
+    call: Pick<SilentStoreError, 'store' | 'writes' | 'late'> & { readonly isTold?: boolean },
+    options?: ErrorOptions,
+  ) {
+    super(message, options);
+    this.store = call.store;
+    this.writes = call.writes;
+    this.late = call.late;
+    this.isTold = call.isTold ?? false;
+  }
+
+  /** The same error; its message goes on with what happens all the same. */
+  saying(text: string): SilentStoreError {
+    const { store, writes, late, message } = this;
+    const told = { store, writes, late, isTold: true };
+    return new SilentStoreError(`${message} ${text}`, told, { cause: this });
+  }
+}
+
+/**
+ * Awaits the answer of a store. Rejects with `SilentStoreError` when the store is silent for
+ * `answersWithinMs`, for example because its disk hangs; a long call, for `finishesWithinMs`.
+ * `progress`: as in `within`.
  */
 export function answered<Answer>(
   answer: Promise<Answer>,
-  { store, timers, isLong = false, progress }: Asked & { readonly progress?: () => number },
+  asked: Asked & { readonly progress?: () => number },
 ): Promise<Answer> {
+  const { store, timers, isLong = false, writes = false, progress } = asked;
   const limitMs = isLong ? finishesWithinMs : answersWithinMs;
   const late = () =>
-    new StoreUnavailableError(
-      `${store === undefined ? 'A store' : `The store '${store}'`} has been silent for ` +
-        `${limitMs / 1_000} seconds.`,
-    );
+    new SilentStoreError(`${nameOf(asked)} has been silent for ${limitMs / 1_000} seconds.`, {
+      store,
+      writes,
+      late: answer,
+    });
   return within(answer, { limitMs, timers, late, ...(progress && { progress }) });
+}
+
+function nameOf({ store, what = 'A store' }: Asked): string {
+  return store === undefined ? what : `The store '${store}'`;
 }
 
 /** The calls of a store that bring entries to it, and compare it. */
@@ -49,7 +93,36 @@ export function answeringStore(store: FilledStore, asked: Asked): FilledStore {
     get: (key, options) => answered(store.get(key, options), asked),
     getMany: (keys, options) => answered(store.getMany(keys, options), asked),
     range: (range, options) => answered(store.range(range, options), asked),
-    ingest: (ingestion) => answered(store.ingest(ingestion), asked),
+    ingest: (ingestion) => answered(store.ingest(ingestion), { ...asked, writes: true }),
+  };
+}
+
+/** A member; its calls reject as `answered` says when it is silent. */
+export function answeringMember(
+  { members, timers }: { readonly members: Members; readonly timers: Timers },
+  name: string,
+): AskedMember {
+  return askedMember(members.named(name), { store: name, timers });
+}
+
+/** The calls of a store that has ranges, gets one, or gets a copy. */
+export type AskedMember = Omit<MemberStore, 'close' | 'trouble'>;
+
+/**
+ * A store; its calls reject as `answered` says when it is silent, but for samples:
+ * `answeredSample`.
+ */
+export function askedMember(store: AskedMember, asked: Asked): AskedMember {
+  const long = { ...asked, isLong: true };
+  const writing = { ...long, writes: true };
+  return {
+    get: (key, options) => answered(store.get(key, options), asked),
+    getMany: (keys, options) => answered(store.getMany(keys, options), long),
+    range: (range, options) => answered(store.range(range, options), long),
+    commit: (batch) => answered(store.commit(batch), writing),
+    fence: (batch) => answered(store.fence(batch), writing),
+    ingest: (ingestion) => answered(store.ingest(ingestion), writing),
+    sample: (range, cuts, options) => store.sample(range, cuts, options),
   };
 }
 
@@ -57,14 +130,8 @@ export function answeringStore(store: FilledStore, asked: Asked): FilledStore {
 export type AnsweringHome = Pick<MemberStore, 'get' | 'range' | 'commit'>;
 
 /** The home store; its calls reject as `answered` says when it is silent. */
-export function answeringHome({ home, homeName }: Members, timers: Timers): AnsweringHome {
-  const asked = { store: homeName, timers };
-  const askedLong = { ...asked, isLong: true };
-  return {
-    get: (key) => answered(home.get(key), asked),
-    range: (range, options) => answered(home.range(range, options), askedLong),
-    commit: (batch) => answered(home.commit(batch), askedLong),
-  };
+export function answeringHome(members: Members, timers: Timers): AnsweringHome {
+  return answeringMember({ members, timers }, members.homeName);
 }
 
 /** The catalogue; its calls reject as `answered` says when the home store is silent. */
@@ -72,9 +139,15 @@ export function answeringCatalogue(members: Members, timers: Timers): Catalogue 
   return new Catalogue(answeringHome(members, timers));
 }
 
-/** A composed store; its reads reject as `answered` says when one of its stores is silent. */
-export function answeringReads(store: Store, timers: Timers): Store {
-  const asked = { timers, isLong: true };
+/** How errors name the store that has a backup. */
+export const backupDirectory = 'The directory of the backup';
+
+/**
+ * A composed store; its reads reject as `answered` says when one of its stores is silent. `what`:
+ * the text for a store that is none of these.
+ */
+export function answeringReads(store: Store, timers: Timers, what?: string): Store {
+  const asked = { timers, isLong: true, ...(what !== undefined && { what }) };
   return {
     get: (key) => answered(store.get(key), asked),
     getMany: (keys) => answered(store.getMany(keys), asked),

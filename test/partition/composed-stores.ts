@@ -30,7 +30,7 @@ export async function admitted(members: Members): Promise<Members> {
  * What `addMember` takes in, at a location with the text of its name unless another one is given.
  */
 export function addedAs(name: string, store: MemberStore, location = name) {
-  return { name, store, location, randomness: systemRandomness };
+  return { name, store, location, randomness: systemRandomness, timers: systemTimers };
 }
 
 export function operationsOver(

@@ -21,7 +21,7 @@ import { knownStores } from '../membership.js';
 import type { BeginResult, RangeOperations } from '../operations/operations.js';
 import { TakenOverError } from '../operations/tools.js';
 import type { RangeMap } from '../range-map.js';
-import { awayStores } from '../reach.js';
+import { answeringHome, awayStores, type AnsweringHome } from '../reach.js';
 import type { RangeRow, StoreRow } from '../rows.js';
 import { RangeAges } from './range-ages.js';
 import { RangeSizes, type RangeSize } from './range-sizes.js';
@@ -48,6 +48,7 @@ const sizeWaitMs = 1_000;
 export interface BalancerOptions {
   readonly mode: BalancerMode;
   readonly members: Members;
+  /** One that does not wait for a silent home store: see `answeringCatalogue`. */
   readonly catalogue: Catalogue;
   readonly operations: RangeOperations;
   /** Counts the calls of this process. */
@@ -102,6 +103,7 @@ export class Balancer {
   readonly #options: BalancerOptions;
   readonly #policy: BalancerPolicy;
   readonly #name: string;
+  readonly #home: AnsweringHome;
   readonly #loads: RangeLoads;
   readonly #ages = new RangeAges();
   readonly #sizes = new RangeSizes();
@@ -124,7 +126,8 @@ export class Balancer {
     this.#options = options;
     this.#policy = options.policy ?? defaultBalancerPolicy;
     this.#name = options.randomness.uuid();
-    this.#loads = new RangeLoads(options.members.home);
+    this.#home = answeringHome(options.members, options.timers);
+    this.#loads = new RangeLoads(this.#home);
     this.#publishedMs = options.clock.monotonicMs();
   }
 
@@ -152,12 +155,12 @@ export class Balancer {
 
   /** Publishes what this process has measured since the last call. */
   async publish(): Promise<void> {
-    const { members, meter, clock } = this.#options;
+    const { meter, clock } = this.#options;
     const nowMs = clock.monotonicMs();
     const ranges = meter.takeLoads(nowMs - this.#publishedMs);
     this.#publishedMs = nowMs;
     const put = { key: loadKey(this.#name), value: encodeLoadRow(ranges) };
-    await members.home.commit({ checks: [], puts: [put], deletes: [] });
+    await this.#home.commit({ checks: [], puts: [put], deletes: [] });
   }
 
   /** Takes over abandoned operations and, in the planning process, makes and begins a plan. */
@@ -281,14 +284,13 @@ export class Balancer {
    * Two planners at once are harmless: a range may be changed twice in a row.
    */
   async #leads(): Promise<boolean> {
-    const { members, clock } = this.#options;
-    const nowMs = clock.monotonicMs();
-    const found = (await members.home.get(balancerKey))?.version ?? 'absent';
+    const nowMs = this.#options.clock.monotonicMs();
+    const found = (await this.#home.get(balancerKey))?.version ?? 'absent';
     if (this.#seen?.version !== found) this.#seen = { version: found, sinceMs: nowMs };
     const isOwn = found === this.#held;
     const isLeft = found === 'absent' || nowMs - this.#seen.sinceMs > replacedAfterMs;
     if (!isOwn && !isLeft) return false;
-    const result = await members.home.commit({
+    const result = await this.#home.commit({
       checks: [{ key: balancerKey, version: found }],
       puts: [{ key: balancerKey, value: Buffer.from(this.#name) }],
       deletes: [],

@@ -1,6 +1,12 @@
-import type { MemberStore } from '../../kv/member-store.js';
 import { dirtyRows, progressKey } from '../keys.js';
 import { dataOf } from '../range-map.js';
+import {
+  answeringMember,
+  answeringStore,
+  askedMember,
+  backupDirectory,
+  type AskedMember,
+} from '../reach.js';
 import type { BackupRow, GuardRow, RangeRow, Versioned } from '../rows.js';
 import {
   changeGuard,
@@ -27,16 +33,19 @@ const pausesMax = 1_000;
 export async function backUp(
   tools: OperationTools,
   held: Held,
-  target: MemberStore,
+  target: AskedMember,
 ): Promise<void> {
   const range = (await heldRange(tools, held, held.row.range)).row;
-  const source = tools.members.named(range.store);
+  const source = answeringMember(tools, range.store);
   await takeGuardInTime(tools, held, { store: range.store, range: range.id });
   try {
     await copy(tools, held, { range, source, target });
-  } finally {
-    await serveAgain(tools, held, range);
+  } catch (error) {
+    // When this fails too, a process that takes the backup over makes the range serve.
+    await Promise.allSettled([serveAgain(tools, held, range)]);
+    throw error;
   }
+  await serveAgain(tools, held, range);
 }
 
 /** Ends a backup whose process has died, or that was cancelled: the range is served as before. */
@@ -50,7 +59,7 @@ export async function undoBackup(tools: OperationTools, held: Held): Promise<Ope
 async function copy(
   tools: OperationTools,
   held: Held,
-  { range, source, target }: { range: RangeRow; source: MemberStore; target: MemberStore },
+  { range, source, target }: { range: RangeRow; source: AskedMember; target: AskedMember },
 ): Promise<void> {
   const entriesMax = tools.pageEntriesMax;
   const change = (before: Versioned<GuardRow>, state: 'logging' | 'fenced') =>
@@ -58,8 +67,11 @@ async function copy(
   const from = (at: Versioned<GuardRow>): GuardedStore => guardedStore(tools, range, at);
   let guard = await change(await ownGuard(source, range.id, held, ['serving']), 'logging');
   const part = { range: range.id, data: dataOf(range), entriesMax };
-  const to = { store: target };
-  const copyDirtyKeys = () => held.guarded(catchUp(from(guard), to, part));
+  const asked = { what: backupDirectory, timers: tools.timers };
+  const to = { store: askedMember(target, asked) };
+  // While writes wait, each answer has less time.
+  const waited = { store: answeringStore(target, asked) };
+  const copyDirtyKeys = () => held.guarded(catchUp(from(guard), waited, part));
   const followWrites = async () => {
     const work = { range: range.id, source: from(guard), target: to };
     if (await held.guarded(catchUpClosely(tools, held, work))) return;
@@ -89,11 +101,11 @@ async function copy(
     if (!isOver) guard = await change(guard, 'logging');
   }
   const progress = progressKey(range.id);
-  await target.ingest({ entries: [], deletes: [progress], floor: guard.version });
+  await to.store.ingest({ entries: [], deletes: [progress], floor: guard.version });
 }
 
 async function serveAgain(tools: OperationTools, held: Held, range: RangeRow): Promise<void> {
-  const store = tools.members.named(range.store);
+  const store = answeringMember(tools, range.store);
   const before = await ownGuard(store, range.id, held, ['serving', 'logging', 'fenced']);
   const state = 'serving';
   const isServing = before.row.state === state;

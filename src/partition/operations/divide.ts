@@ -14,6 +14,7 @@ import {
   type Versioned,
 } from '../rows.js';
 import { heldRange, readGuard, takeGuard, type HeldOperation } from './held-operation.js';
+import { answeringMember } from '../reach.js';
 import type { OperationTools } from './tools.js';
 
 /** The ranges before and after an operation, all on one store. */
@@ -90,7 +91,7 @@ async function replaceGuards(
 ): Promise<void> {
   const [first] = after;
   if (first === undefined) return;
-  const store = tools.members.named(first.store);
+  const store = answeringMember(tools, first.store);
   const { id: operation, token } = held.row;
   if ((await readGuard(store, first.id)) !== undefined) return;
   const checks: Check[] = [];

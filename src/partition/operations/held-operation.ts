@@ -1,10 +1,9 @@
 import { GuardError } from '../../kv/errors.js';
 import type { Check, Put } from '../../kv/store.js';
 import type { Bytes } from '../../base/bytes.js';
-import type { MemberStore } from '../../kv/member-store.js';
 import { versioned } from '../catalogue.js';
 import { guardKey, operationKey, rangeKey } from '../keys.js';
-import { answered } from '../reach.js';
+import { answeringMember, type AskedMember } from '../reach.js';
 import {
   decodeGuardRow,
   encodeGuardRow,
@@ -145,7 +144,7 @@ export class HeldOperation<Row extends OperationRow> {
 }
 
 export async function readGuard(
-  store: MemberStore,
+  store: AskedMember,
   range: number,
 ): Promise<Versioned<GuardRow> | undefined> {
   return versioned(await store.get(guardKey(range)), decodeGuardRow);
@@ -157,7 +156,7 @@ export async function readGuard(
  * says.
  */
 export async function writeGuard(
-  store: MemberStore,
+  store: AskedMember,
   range: number,
   change: {
     readonly before: number | 'absent';
@@ -185,17 +184,15 @@ export async function takeGuard(
   { store: name, range }: { readonly store: string; readonly range: number },
 ): Promise<Versioned<GuardRow> | undefined> {
   const { id, token } = held.row;
-  const store = members.named(name);
-  const asked = { store: name, timers };
+  const store = answeringMember({ members, timers }, name);
   for (;;) {
-    const guard = await answered(readGuard(store, range), asked);
+    const guard = await readGuard(store, range);
     if (guard === undefined) return undefined;
     const { operation, token: written } = guard.row;
     if (isOwn(guard, held)) return guard;
     if (operation > id || (operation === id && written > token)) throw held.takenOver();
     const row = { ...guard.row, operation: id, token };
-    const write = writeGuard(store, range, { before: guard.version, row });
-    const taken = await answered(write, { ...asked, isLong: true });
+    const taken = await writeGuard(store, range, { before: guard.version, row });
     if (taken !== undefined) return taken;
   }
 }
@@ -220,7 +217,7 @@ export async function takeGuardInTime(
  * Throws `TakenOverError` otherwise.
  */
 export async function ownGuard(
-  store: MemberStore,
+  store: AskedMember,
   range: number,
   held: HeldOperation<OperationRow>,
   states: readonly GuardState[],
@@ -245,7 +242,7 @@ export function assertOwn(guard: Versioned<GuardRow>, held: HeldOperation<Operat
 
 /** Changes the state of a guard that this process has written. */
 export async function changeGuard(
-  store: MemberStore,
+  store: AskedMember,
   range: RangeRow,
   held: HeldOperation<OperationRow>,
   change: { readonly before: Versioned<GuardRow>; readonly state: GuardState },

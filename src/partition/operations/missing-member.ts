@@ -2,7 +2,7 @@ import { GuardError, StoreUnavailableError } from '../../kv/errors.js';
 import { guardKey } from '../keys.js';
 import { isMember } from '../membership.js';
 import { StoreNotOpenError } from '../members.js';
-import { answered } from '../reach.js';
+import { answeringMember } from '../reach.js';
 import type { MoveRow, OperationRow } from '../rows.js';
 import { isTooFarBehind } from './catching-up.js';
 import { readGuard } from './held-operation.js';
@@ -78,9 +78,8 @@ async function sourceWaits(
 ): Promise<boolean> {
   // From the switch on the source serves nobody. A `discard` makes no call wait.
   if (step !== 'cancel' && !stepsBeforeSwitch.has(step)) return false;
-  const store = tools.members.named(source);
-  const { timers } = tools;
-  const found = await answered(readGuard(store, range), { store: source, timers });
+  const store = answeringMember(tools, source);
+  const found = await readGuard(store, range);
   if (found === undefined) return false;
   const { state } = found.row;
   if (step === 'cancel' || state !== 'logging') return state !== 'serving';

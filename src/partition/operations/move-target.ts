@@ -2,6 +2,7 @@ import type { Bytes } from '../../base/bytes.js';
 import { CommitUnknownError } from '../../kv/errors.js';
 import { progressKey } from '../keys.js';
 import { dataOf } from '../range-map.js';
+import { answered, answeringMember } from '../reach.js';
 import type { GuardRow, MoveRow, OperationRow, RangeRow, Versioned } from '../rows.js';
 import {
   changeGuard,
@@ -27,10 +28,13 @@ export interface HeldMove {
  */
 export async function claimTarget(move: HeldMove): Promise<'incoming' | 'serves'> {
   const { tools, held, range } = move;
-  const store = tools.members.named(held.row.target);
+  const { target } = held.row;
+  const store = answeringMember(tools, target);
   const left = await guardOfTarget(move);
   if (left === undefined) {
-    await writeFirstGuard(move);
+    const { timers } = tools;
+    const asked = { store: target, timers, isLong: true, writes: true };
+    await answered(writeFirstGuard(move), asked);
     return 'incoming';
   }
   const { state } = left.row;
@@ -48,7 +52,10 @@ function guardOfTarget({ tools, held, range }: HeldMove): Promise<Versioned<Guar
   return takeGuardInTime(tools, held, { store: held.row.target, range: range.id });
 }
 
-/** Writes the guard of a target that has none, unless another process has the operation by then. */
+/**
+ * Writes the guard of a target that has none, unless another process has the operation by then.
+ * Waits for a silent target, so that a guard that it writes late does not stay without a move.
+ */
 async function writeFirstGuard({ tools, held, range }: HeldMove): Promise<void> {
   const { id: operation, token, target } = held.row;
   const store = tools.members.named(target);
@@ -130,7 +137,7 @@ export async function emptyTarget(move: HeldMove): Promise<void> {
   const { state } = before.row;
   if (state !== 'incoming' && state !== 'moved') return;
   // What a failed step had under way at a slow target is not applied after this.
-  const alone = await changeGuard(tools.members.named(target), range, held, { before, state });
+  const alone = await changeGuard(answeringMember(tools, target), range, held, { before, state });
   const guarded = guardedStore(tools, { store: target, id: range.id }, alone);
   await deleteInSteps(held, guarded, dataOf(range));
   await removeGuard(held, guarded, [progressKey(range.id)]);

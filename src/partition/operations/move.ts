@@ -4,7 +4,7 @@ import type { SizedKey } from '../../kv/sized-keys.js';
 import type { KeyRange } from '../../kv/store.js';
 import { dirtyRows, progressKey } from '../keys.js';
 import { isMember } from '../membership.js';
-import { answered, answeringStore } from '../reach.js';
+import { answered, answeringMember, answeringStore, type AskedMember } from '../reach.js';
 import { dataOf } from '../range-map.js';
 import {
   type GuardRow,
@@ -356,7 +356,7 @@ export class Mover {
   /** What another process has left behind its switch. Undefined when the target serves. */
   async #incoming(): Promise<Switched | undefined> {
     const { target } = this.#held.row;
-    const guard = await readGuard(this.#tools.members.named(target), this.#range.id);
+    const guard = await readGuard(this.#store(target), this.#range.id);
     if (guard === undefined) throw this.#held.takenOver();
     if (guard.row.state !== 'incoming') return undefined;
     assertOwn(guard, this.#held);
@@ -373,7 +373,7 @@ export class Mover {
 
   async #cleanSource(source: string): Promise<void> {
     await this.#take(source);
-    const store = this.#tools.members.named(source);
+    const store = this.#store(source);
     if ((await readGuard(store, this.#range.id)) === undefined) return;
     const guarded = await this.#source();
     await this.#sourceGuard(['moved']);
@@ -454,7 +454,7 @@ export class Mover {
 
   async #target(): Promise<GuardedStore> {
     const { target } = this.#held.row;
-    const guard = await readGuard(this.#tools.members.named(target), this.#range.id);
+    const guard = await readGuard(this.#store(target), this.#range.id);
     if (guard?.row.state !== 'incoming') throw this.#held.takenOver();
     assertOwn(guard, this.#held);
     return this.#guardedStore(target, guard);
@@ -471,18 +471,22 @@ export class Mover {
     return { store: answeringStore(store, asked), guard };
   }
 
+  #store(name: string): AskedMember {
+    return answeringMember(this.#tools, name);
+  }
+
   #guardedStore(name: string, { version }: Pick<Versioned<GuardRow>, 'version'>): GuardedStore {
     return guardedStore(this.#tools, { store: name, id: this.#range.id }, { version });
   }
 
   /** The guard of the source, which must be in one of the given states. */
   #sourceGuard(states: readonly GuardState[]): Promise<Versioned<GuardRow>> {
-    const store = this.#tools.members.named(this.#held.row.source);
+    const store = this.#store(this.#held.row.source);
     return ownGuard(store, this.#range.id, this.#held, states);
   }
 
   #change(before: Versioned<GuardRow>, state: GuardState): Promise<Versioned<GuardRow>> {
-    const store = this.#tools.members.named(this.#held.row.source);
+    const store = this.#store(this.#held.row.source);
     return changeGuard(store, this.#range, this.#held, { before, state });
   }
 }

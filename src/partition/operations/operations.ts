@@ -1,14 +1,13 @@
 import { compareBytes, equalBytes, type Bytes } from '../../base/bytes.js';
 import { partitionPrefixElements } from '../../kv/partition-prefix.js';
 import { StoreUnavailableError } from '../../kv/errors.js';
-import type { MemberStore } from '../../kv/member-store.js';
 import type { Check, Put } from '../../kv/store.js';
 import { elementEnd } from '../../kv/tuple.js';
 import { mapKey, operationKey, rangeKey, storeRowKey } from '../keys.js';
 import { operationsMax, rangesMax } from '../limits.js';
 import { isMember } from '../membership.js';
 import { dataOf } from '../range-map.js';
-import { answered } from '../reach.js';
+import { answeringMember, SilentStoreError, type AskedMember } from '../reach.js';
 import {
   encodeMapRow,
   encodeOperationRow,
@@ -30,6 +29,7 @@ import { missingMember } from './missing-member.js';
 import { Mover } from './move.js';
 import { backUp, undoBackup } from './back-up.js';
 import { restore, undoRestore, type RestoreSource } from './restore.js';
+import { withdraw, type LateBegin } from './withdraw.js';
 import {
   TakenOverError,
   TargetNotEmptiedError,
@@ -108,15 +108,13 @@ export class Operations {
    * deletes it.
    */
   async beginDiscard(range: number, store: string): Promise<BeginResult> {
-    const { catalogue, members, timers } = this.#tools;
-    const found = await catalogue.range(range);
+    const found = await this.#tools.catalogue.range(range);
     if (found === undefined) return refused('no such range');
     const known = await this.#store(store);
     if (typeof known === 'string') return refused(known);
     const source = found.row.store;
     if (source === store) return refused('the store has the range');
-    const read = readGuard(members.named(source), range);
-    const guard = await answered(read, { store: source, timers });
+    const guard = await readGuard(answeringMember(this.#tools, source), range);
     if (found.row.operation === 0 && guard?.row.state !== 'serving') {
       return refused('nobody serves the range');
     }
@@ -176,13 +174,12 @@ export class Operations {
 
   /** Begins a restore into an empty range, which `restore` carries out. */
   async beginRestore(range: number): Promise<BeginResult> {
-    const { catalogue, members, timers } = this.#tools;
+    const { catalogue, members } = this.#tools;
     const found = await catalogue.range(range);
     if (found === undefined) return refused('no such range');
     if (members.isBound(found.row)) return refused('stays in the home store');
-    const { store } = found.row;
-    const first = members.named(store).range(dataOf(found.row), { limit: 1, bytesMax: 1 });
-    const { entries } = await answered(first, { store, timers });
+    const store = answeringMember(this.#tools, found.row.store);
+    const { entries } = await store.range(dataOf(found.row), { limit: 1, bytesMax: 1 });
     if (entries.length > 0) return refused('the range has entries');
     return this.#begin([found], ([id], leaseUntil): RestoreRow => {
       return { kind: 'restore', id, token: 1, leaseUntil, range };
@@ -192,7 +189,7 @@ export class Operations {
   /**
    * Copies the range of a backup as it is at one moment. Throws `UndoneError` when it is cancelled.
    */
-  async backUp(operation: number, target: MemberStore): Promise<void> {
+  async backUp(operation: number, target: AskedMember): Promise<void> {
     const held = await this.#take(operation, (row) => row);
     if (held === undefined || !isOf(held, 'backup')) throw new TakenOverError(operation);
     await this.#alone(held, () => backUp(this.#tools, held, target));
@@ -227,18 +224,26 @@ export class Operations {
    * move that has switched, and for an operation that is finished. When the target of a move is
    * away, its source serves as before, and the operation stays until a process that takes it over
    * has emptied the target. A target that serves the range as well is left as it is: `verify` tells
-   * of it.
+   * of it. The error for a silent store says what happens all the same.
    */
   async cancel(operation: number): Promise<boolean> {
-    const held = await this.#take(operation, (row) => {
+    const taken = this.#take(operation, (row) => {
       if (row.kind === 'backup' || row.kind === 'restore') return row;
       if (row.kind !== 'move' || row.step === 'activate' || row.step === 'clean') return undefined;
       return { ...row, step: 'cancel' };
+    });
+    const held = await taken.catch((error: unknown) => {
+      if (!(error instanceof SilentStoreError && error.writes)) throw error;
+      throw error.saying(
+        `Operation ${operation} may be cancelled all the same when that store answers: tabularium ` +
+          'partition list shows whether it is.',
+      );
     });
     if (held === undefined) return false;
     try {
       await this.#finish(held);
     } catch (error) {
+      if (error instanceof SilentStoreError) throw error.saying(stillUndone(held.row));
       if (!(error instanceof TargetNotEmptiedError)) throw error;
     }
     return true;
@@ -257,7 +262,8 @@ export class Operations {
       const isSame = await isMember(members, name, timers);
       return isSame ? known : 'location mismatch';
     } catch (error) {
-      if (error instanceof StoreUnavailableError) return 'the store is away';
+      const isOther = error instanceof SilentStoreError && error.store !== name;
+      if (error instanceof StoreUnavailableError && !isOther) return 'the store is away';
       throw error;
     }
   }
@@ -282,7 +288,7 @@ export class Operations {
         const value = encodeRangeRow({ ...range, operation: row.id });
         return { key: rangeKey(range.id), value };
       });
-      const result = await catalogue.commit({
+      const begun = catalogue.commit({
         checks: [
           { key: mapKey, version: map.version },
           ...ranges.map(({ row: { id }, version }) => ({ key: rangeKey(id), version })),
@@ -294,12 +300,30 @@ export class Operations {
           ...held,
         ],
       });
+      const result = await begun.catch((error: unknown) => this.#notBegun(row, ranges, error));
       if (result.ok) return { ok: true, operation: row.id, newRanges: newRangesOf(row) };
       // The row of the map has changed because another operation reserved ids: try again. A changed
       // range is busy with another operation.
       if (result.failedCheck > ranges.length) return refused('no such store');
       if (result.failedCheck > 0) return refused('the range is busy');
     }
+  }
+
+  /** Throws the error of the commit that was to begin an operation. */
+  #notBegun(row: OperationRow, ranges: readonly Versioned<RangeRow>[], error: unknown): never {
+    if (!(error instanceof SilentStoreError)) throw error;
+    const begin = { row, ranges: ranges.map((range) => range.row), result: error.late };
+    // When this fails, the operation goes on, and the list of partitions has it.
+    this.#withdraw(begin).catch(() => undefined);
+    throw error.saying(
+      `Operation ${row.id} has not begun. Should that store begin it later all the same, this ` +
+        'process ends it then, if it still runs: tabularium partition list shows whether it goes on.',
+    );
+  }
+
+  async #withdraw(begin: LateBegin): Promise<void> {
+    const outcome = await withdraw(this.#tools.members, begin);
+    if (outcome === 'taken') await this.cancel(begin.row.id);
   }
 
   /**
@@ -378,6 +402,14 @@ function isOf<Kind extends OperationRow['kind']>(
   kind: Kind,
 ): held is HeldOperation<Extract<OperationRow, { kind: Kind }>> {
   return held.row.kind === kind;
+}
+
+/** What becomes of an operation that is being undone when a store is silent. */
+function stillUndone({ id, kind }: OperationRow): string {
+  const goesOn = 'A server goes on with that when the store answers: tabularium partition list.';
+  return kind === 'move'
+    ? `Operation ${id} is cancelled, and not undone yet. ${goesOn}`
+    : `Operation ${id} does not go on, and is not undone yet. ${goesOn}`;
 }
 
 /** Whether a key can bound a range: whole elements, no more of them than a partition prefix has. */

@@ -1,6 +1,6 @@
 import type { Timers } from '../../base/async/timers.js';
 import { guardKey, progressKey } from '../keys.js';
-import { answered, answeringCatalogue } from '../reach.js';
+import { answered, answeringMember } from '../reach.js';
 import { readGuard } from './held-operation.js';
 import type { OperationRunner } from './operation-runner.js';
 import type { Refusal } from './operations.js';
@@ -63,10 +63,9 @@ async function discard(
 ): Promise<UnrepairedReason | undefined> {
   const { range, store } = finding;
   if (finding.kind === 'stray guard' && finding.serves) return 'served twice';
-  const { members, timers, operationRunner } = tools;
+  const { timers, operationRunner } = tools;
   let deleted = 0;
   const operations = operationRunner.operationsWith({
-    catalogue: answeringCatalogue(members, timers),
     onDeleted: (keys) => (deleted += keys),
   });
   const begun = await operations.beginDiscard(range, store);
@@ -91,17 +90,11 @@ async function whyLeft(ended: Promise<unknown>): Promise<UnrepairedReason | unde
 }
 
 /** Removes the guard of a range that no longer exists: its number is never used again. */
-async function removeGuard(
-  { members, timers }: RepairTools,
-  name: string,
-  range: number,
-): Promise<void> {
-  const store = members.named(name);
-  const asked = { store: name, timers };
-  const guard = await answered(readGuard(store, range), asked);
+async function removeGuard(tools: RepairTools, name: string, range: number): Promise<void> {
+  const store = answeringMember(tools, name);
+  const guard = await readGuard(store, range);
   if (guard === undefined) return;
   const key = guardKey(range);
   const checks = [{ key, version: guard.version }];
-  const fence = store.fence({ checks, puts: [], deletes: [key, progressKey(range)] });
-  await answered(fence, { ...asked, isLong: true });
+  await store.fence({ checks, puts: [], deletes: [key, progressKey(range)] });
 }

@@ -1,7 +1,7 @@
-import type { MemberStore } from '../../kv/member-store.js';
 import type { Entry } from '../../kv/store.js';
 import { guardKey } from '../keys.js';
 import { dataOf } from '../range-map.js';
+import { answeringMember, type AskedMember } from '../reach.js';
 import type { GuardRow, RangeRow, RestoreRow, Versioned } from '../rows.js';
 import {
   changeGuard,
@@ -69,7 +69,7 @@ export async function undoRestore(tools: OperationTools, held: Held): Promise<Op
 
 interface Closed {
   readonly range: RangeRow;
-  readonly store: MemberStore;
+  readonly store: AskedMember;
   readonly incoming: Versioned<GuardRow>;
 }
 
@@ -84,7 +84,7 @@ function emptied(
 /** Takes the range out of service, and checks that it is empty. */
 async function closed(tools: OperationTools, held: Held): Promise<Closed> {
   const range = (await heldRange(tools, held, held.row.range)).row;
-  const store = tools.members.named(range.store);
+  const store = answeringMember(tools, range.store);
   await takeGuardInTime(tools, held, { store: range.store, range: range.id });
   const before = await ownGuard(store, range.id, held, ['serving']);
   // A commit that was under way before this fence may have written; the read below finds that.
@@ -103,7 +103,7 @@ async function closed(tools: OperationTools, held: Held): Promise<Closed> {
 }
 
 async function serveAgain(tools: OperationTools, held: Held, range: RangeRow): Promise<void> {
-  const store = tools.members.named(range.store);
+  const store = answeringMember(tools, range.store);
   const before = await ownGuard(store, range.id, held, ['serving', 'moved', 'incoming']);
   const state = 'serving';
   if (before.row.state !== state) await changeGuard(store, range, held, { before, state });

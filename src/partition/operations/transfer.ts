@@ -1,12 +1,11 @@
 import { nameOfBytes, type Bytes } from '../../base/bytes.js';
 import { comparedParts, stillDiffering, type ComparedStore } from '../../kv/differences.js';
 import type { Guard, Guarded } from '../../kv/guards.js';
-import type { MemberStore } from '../../kv/member-store.js';
 import { inParts, type SizedKey } from '../../kv/sized-keys.js';
 import type { Candidate, Decision, Entry, KeyRange } from '../../kv/store.js';
 import { keyAfter } from '../../kv/tuple.js';
 import { dirtyRows, guardKey, progressKey } from '../keys.js';
-import type { FilledStore } from '../reach.js';
+import { answeringMember, type AskedMember, type FilledStore } from '../reach.js';
 import {
   decodeDirtyKeys,
   type GuardRow,
@@ -25,17 +24,20 @@ const deletedKeysMax = 1_000;
 /** A store, its name, and the guard that the process may use there. */
 export interface GuardedStore {
   readonly name: string;
-  readonly store: MemberStore;
+  readonly store: AskedMember;
   readonly guard: Guard;
 }
 
-/** A store that has a range, with its guard there. */
+/**
+ * A store that has a range, with its guard there. Its calls reject with `StoreUnavailableError`
+ * when it is silent. What it applies later does no harm: the next attempt takes its guard anew.
+ */
 export function guardedStore(
-  { members }: Pick<OperationTools, 'members'>,
+  tools: Pick<OperationTools, 'members' | 'timers'>,
   { store: name, id }: Pick<RangeRow, 'store' | 'id'>,
   { version }: Pick<Versioned<GuardRow>, 'version'>,
 ): GuardedStore {
-  return { name, store: members.named(name), guard: { key: guardKey(id), version } };
+  return { name, store: answeringMember(tools, name), guard: { key: guardKey(id), version } };
 }
 
 /**
