@@ -244,7 +244,7 @@ export class Partitions implements ServedPartitionControl {
     const operation = await closing(backup, async () =>
       this.#accepted(await unlessSilent(this.#operations.beginBackup(range)), range),
     );
-    return this.#jobs.start('bytes', (progress) =>
+    const { job } = this.#jobs.start('bytes', (progress) =>
       backup.use(async (store) => {
         tellTotal(progress, members.named(found.store).sample(dataOf(found), 0));
         const operations = operationRunner.operationsWith({
@@ -255,6 +255,7 @@ export class Partitions implements ServedPartitionControl {
         return { directory };
       }),
     );
+    return { job, operation };
   }
 
   async restore(
@@ -275,7 +276,7 @@ export class Partitions implements ServedPartitionControl {
     const operation = await closing(backup, async () =>
       this.#accepted(await unlessSilent(this.#operations.beginRestore(range)), range),
     );
-    return this.#jobs.start('bytes', (progress) =>
+    const { job } = this.#jobs.start('bytes', (progress) =>
       backup.use(async (store): Promise<RestoreResult> => {
         tellTotal(progress, store.sample(backup.restored, 0));
         const operations = operationRunner.operationsWith({
@@ -285,6 +286,7 @@ export class Partitions implements ServedPartitionControl {
         return { directory, leftOut };
       }),
     );
+    return { job, operation };
   }
 
   job(job: number): Promise<JobInfo | undefined> {

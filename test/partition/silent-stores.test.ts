@@ -83,8 +83,8 @@ async function opened(t: TestContext) {
       return found;
     });
   /**
-   * Makes commits of the home store wait until `goOn`, which resolves when they were carried out. `answer`:
-   * what becomes of the answer then.
+   * Makes commits of the home store wait until `goOn`, which resolves when they were carried out.
+   * `answer`: what becomes of the answer then.
    */
   const late = (answer = (result: CommitResult) => Promise.resolve(result)) => {
     const commit = open.members.home.commit.bind(open.members.home);

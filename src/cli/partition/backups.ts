@@ -5,6 +5,7 @@ import { UsageError } from '../terminal/failure.js';
 import { notice } from '../terminal/notice.js';
 import { printable } from '../terminal/terminal.js';
 import { tell, withAccess, withPartitions, type AccessFlags } from './access.js';
+import { begun, copyGoesOn } from './interrupted.js';
 import { rangeArgument } from './ranges.js';
 import { jobEnd, jobResult } from './waiting.js';
 
@@ -35,10 +36,11 @@ export function partitionBackupCommand(): Command {
       '\nExamples:\n  tabularium partition backup 5 --to /backup/sales-2024 --control-port 10009',
     )
     .action((range: number, flags: BackupFlags) =>
-      withPartitions(flags, async (control) => {
+      withPartitions(flags, async (control, access) => {
         const directory = pathOf('to', flags.to);
-        const { job } = await control.backUp(range, directory);
-        await jobEnd(control, job);
+        const { job, operation } = await begun(control.backUp(range, directory));
+        const kind = 'backup';
+        await jobEnd(control, job, copyGoesOn(access, { kind, range, directory, operation }));
         tell(flags, { range, directory }, `Range ${range} is in ${directory}.`);
       }),
     );
@@ -76,14 +78,16 @@ Examples:
     --control-port 10009`,
     )
     .action((range: number, flags: RestoreFlags) =>
-      withPartitions(flags, async (control) => {
+      withPartitions(flags, async (control, access) => {
         const directory = pathOf('from', flags.from);
         const { as, of } = flags;
         if (of !== undefined && as === undefined)
           throw new UsageError('--of needs --as beside it.');
         const choice = { ...(as !== undefined && { as }), ...(of !== undefined && { of }) };
-        const { job } = await control.restore(range, directory, choice);
-        const { leftOut } = await jobResult(control, job, isRestoreResult);
+        const { job, operation } = await begun(control.restore(range, directory, choice));
+        const kind = 'restore';
+        const interrupted = copyGoesOn(access, { kind, range, directory, operation });
+        const { leftOut } = await jobResult(control, job, isRestoreResult, interrupted);
         for (const place of leftOut) {
           notice(printable(`Nothing of ${place} was restored: it does not exist any more.`));
         }

@@ -1,9 +1,11 @@
 import { Command } from 'commander';
 import type { BalanceInfo, PartitionControl } from '../../http/control/partitions.js';
 import { finalAnswer } from '../client/retry.js';
+import { onInterrupt } from '../terminal/interrupt.js';
 import { quietMs, showProgress } from '../terminal/progress.js';
 import { counted, jsonLine, printable } from '../terminal/terminal.js';
 import { withAccess, withPartitions, type AccessFlags, type PartitionAccess } from './access.js';
+import { begun } from './interrupted.js';
 import { allCarriedOut, stillRunning } from './waiting.js';
 
 interface BalanceFlags extends AccessFlags {
@@ -39,7 +41,9 @@ async function balance(
 ): Promise<void> {
   const { control } = access;
   const shown = wait ? await measuredPlan(control) : undefined;
-  const plan = dryRun && shown !== undefined ? shown : await control.balance(dryRun);
+  const asked = (): Promise<BalanceInfo> =>
+    dryRun ? control.balance(true) : begun(control.balance(false));
+  const plan = dryRun && shown !== undefined ? shown : await asked();
   const text = json ? jsonLine(plan) : planLines(plan).map(printable).join('\n');
   process.stdout.write(`${text}\n`);
   if (plan.begun.length === 0) return;
@@ -87,6 +91,7 @@ export async function measuredPlan(
     facts: () => [`loads measured for ${seconds(known.measuredMs)} of ${seconds(known.neededMs)}`],
     quietMs,
   });
+  const release = onInterrupt(() => report.line('No operation has begun.'));
   try {
     return await finalAnswer(
       async () => {
@@ -98,6 +103,7 @@ export async function measuredPlan(
       planDelayMs,
     );
   } finally {
+    release();
     report.stop();
   }
 }

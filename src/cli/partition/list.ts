@@ -2,7 +2,6 @@ import { Command } from 'commander';
 import { byteText } from '../../base/byte-text.js';
 import type {
   OperationInfo,
-  PartitionControl,
   PartitionInfo,
   PartitionsInfo,
   StoreInfo,
@@ -10,7 +9,8 @@ import type {
 import { isPartitionsInfo } from '../../http/control/job-results.js';
 import { grouped, jsonLine, printable } from '../terminal/terminal.js';
 import { renderGrid, type GridColumn } from '../views/grid.js';
-import { withAccess, withPartitions, type AccessFlags } from './access.js';
+import { withAccess, withPartitions, type AccessFlags, type PartitionAccess } from './access.js';
+import { readingGoesOn } from './interrupted.js';
 import { jobResult } from './waiting.js';
 
 interface ListFlags extends AccessFlags {
@@ -39,17 +39,17 @@ Examples:
 }
 
 async function list(flags: ListFlags): Promise<void> {
-  await withPartitions(flags, async (control) => {
-    const found = flags.sizes === true ? await measured(control) : await control.list();
+  await withPartitions(flags, async (control, access) => {
+    const found = flags.sizes === true ? await measured(access) : await control.list();
     const listed = flags.hot === true ? { ...found, ranges: busiestFirst(found.ranges) } : found;
     const text = flags.json === true ? jsonLine(listed) : shown(listed);
     process.stdout.write(`${text}\n`);
   });
 }
 
-async function measured(control: PartitionControl): Promise<PartitionsInfo> {
-  const { job } = await control.sizes();
-  return jobResult(control, job, isPartitionsInfo);
+async function measured(access: PartitionAccess): Promise<PartitionsInfo> {
+  const { job } = await access.control.sizes();
+  return jobResult(access.control, job, isPartitionsInfo, readingGoesOn(access));
 }
 
 function busiestFirst(ranges: readonly PartitionInfo[]): readonly PartitionInfo[] {

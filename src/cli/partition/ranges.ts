@@ -10,7 +10,8 @@ import { wholeNumber } from '../arguments/option-parsers.js';
 import { finalAnswer } from '../client/retry.js';
 import { CommandFailure } from '../terminal/failure.js';
 import { notice } from '../terminal/notice.js';
-import { withAccess, withPartitions, type AccessFlags } from './access.js';
+import { withAccess, withPartitions, type AccessFlags, type PartitionAccess } from './access.js';
+import { begun, halvingGoesOn, undoingGoesOn } from './interrupted.js';
 import { carriedOut, jobResult, stillRunning } from './waiting.js';
 
 const idMax = 1e14;
@@ -55,8 +56,8 @@ Examples:
     .action((range: number, flags: WaitFlags & { readonly at?: string }) =>
       withPartitions(flags, async (control, access) => {
         const { at } = flags;
-        const begun = at === undefined ? halved(control, range) : control.split(range, at);
-        const started = await begun;
+        const started =
+          at === undefined ? await halved(access, range) : await begun(control.split(range, at));
         const done = `Range ${range} is split${madeText(' into ', started)}.`;
         await carriedOut(access, started, { ...flags, done });
       }),
@@ -68,9 +69,9 @@ function madeText(before: string, { newRanges = [] }: Started): string {
   return newRanges.length === 0 ? '' : `${before}${newRanges.join(' and ')}`;
 }
 
-async function halved(control: PartitionControl, range: number): Promise<Started> {
-  const { job } = await control.halve(range);
-  return jobResult(control, job, isStarted);
+async function halved(access: PartitionAccess, range: number): Promise<Started> {
+  const { job } = await begun(access.control.halve(range));
+  return jobResult(access.control, job, isStarted, halvingGoesOn(range, access));
 }
 
 export function partitionMergeCommand(): Command {
@@ -85,7 +86,7 @@ export function partitionMergeCommand(): Command {
     .addHelpText('after', '\nExamples:\n  tabularium partition merge 4 5 --control-port 10009')
     .action((first: number, second: number, flags: WaitFlags) =>
       withPartitions(flags, async (control, access) => {
-        const started = await control.merge(first, second);
+        const started = await begun(control.merge(first, second));
         const done = `Ranges ${first} and ${second} are one${madeText(': ', started)}.`;
         await carriedOut(access, started, { ...flags, done });
       }),
@@ -123,7 +124,7 @@ Examples:
     )
     .action((range: number, flags: MoveFlags) =>
       withPartitions(flags, async (control, access) => {
-        const started = await control.move(range, flags.to, flags.pauseMax);
+        const started = await begun(control.move(range, flags.to, flags.pauseMax));
         const done = `Range ${range} is in the store ${flags.to}.`;
         await carriedOut(access, started, { ...flags, done });
       }),
@@ -160,13 +161,6 @@ export async function isStillUndone(
   return isRunning;
 }
 
-function undoneText(operation: number, doesWork: boolean): string {
-  const text = `Operation ${operation} is being undone: what it has copied is deleted.`;
-  return doesWork
-    ? `${text} This process did that, and ends: a server of these stores goes on.`
-    : text;
-}
-
 export function partitionCancelCommand(): Command {
   const command = new Command('cancel')
     .summary('undo a move that has not switched yet, a backup or a restore')
@@ -181,15 +175,19 @@ export function partitionCancelCommand(): Command {
     .addHelpText('after', '\nExamples:\n  tabularium partition cancel 9 --control-port 10009')
     .action((operation: number, flags: WaitFlags) =>
       withPartitions(flags, async (control, { doesWork }) => {
-        const { job } = await control.cancel(operation);
+        const { job } = await begun(control.cancel(operation));
+        const interrupted = undoingGoesOn(operation, { doesWork });
         if (!flags.wait && (await isStillUndone(control, { job, operation }))) {
           if (flags.json === true)
             process.stdout.write(`${JSON.stringify({ operation, state: 'running' })}\n`);
-          else notice(undoneText(operation, doesWork));
+          else
+            notice(
+              `Operation ${operation} is being undone: what it has copied is deleted. ${interrupted}`,
+            );
           process.exitCode = stillRunning;
           return;
         }
-        const { cancelled } = await jobResult(control, job, isCancelResult);
+        const { cancelled } = await jobResult(control, job, isCancelResult, interrupted);
         if (flags.json === true) process.stdout.write(`${JSON.stringify({ cancelled })}\n`);
         if (!cancelled) {
           const found = await control.operation(operation);

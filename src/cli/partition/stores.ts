@@ -9,6 +9,7 @@ import { quietMs, showProgress } from '../terminal/progress.js';
 import { counted } from '../terminal/terminal.js';
 import { timeLeft } from '../terminal/time-left.js';
 import { tell, withAccess, withPartitions, type AccessFlags } from './access.js';
+import { begun } from './interrupted.js';
 import { stillRunning } from './waiting.js';
 
 /** The delay between two questions about a store that is being emptied. */
@@ -97,7 +98,7 @@ function drainCommand(): Command {
     .addHelpText('after', '\nExamples:\n  tabularium partition store drain b --control-port 10009')
     .action((name: string, flags: DrainFlags) =>
       withPartitions(flags, async (control) => {
-        await control.drainStore(name);
+        await begun(control.drainStore(name));
         if (flags.wait) {
           await emptied(control, name);
           return tell(flags, { empty: name }, `The store ${name} is empty.`);
@@ -135,7 +136,8 @@ export async function emptied(
   const report = showProgress({ stream: process.stderr, share, facts, quietMs });
   const release = onInterrupt(() =>
     report.line(
-      `A server goes on with it. To keep the ranges that are left: tabularium partition store add ${name}.`,
+      `A server goes on emptying the store ${name}. See tabularium partition list. To keep the ranges ` +
+        `that are left: tabularium partition store add ${name}.`,
     ),
   );
   try {

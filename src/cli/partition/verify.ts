@@ -6,6 +6,7 @@ import { CommandFailure } from '../terminal/failure.js';
 import { notice } from '../terminal/notice.js';
 import { counted, jsonLine, printable } from '../terminal/terminal.js';
 import { withAccess, withPartitions, type AccessFlags } from './access.js';
+import { begun, comparisonGoesOn } from './interrupted.js';
 import { optionalRangeArgument } from './ranges.js';
 import { jobResult, stillRunning } from './waiting.js';
 
@@ -51,15 +52,16 @@ Examples:
   tabularium partition verify 5 --rate 10000 --repair --control-port 10009`,
     )
     .action((range: number | undefined, flags: VerifyFlags) =>
-      withPartitions(flags, async (control) => {
+      withPartitions(flags, async (control, access) => {
         const choice: VerifyChoice = {
           ...(range !== undefined && { range }),
           ...(flags.repair === true && { repair: true }),
           ...(flags.rate !== undefined && { keysPerSecond: flags.rate }),
           ...(flags.anew === true && { anew: true }),
         };
-        const { job } = await control.verify(choice);
-        show(await jobResult(control, job, isVerifyResult), flags.json === true);
+        const { job } = await begun(control.verify(choice));
+        const interrupted = comparisonGoesOn(access, choice);
+        show(await jobResult(control, job, isVerifyResult, interrupted), flags.json === true);
       }),
     );
 }

@@ -13,6 +13,7 @@ import { CommandFailure, UsageError } from '../terminal/failure.js';
 import { onInterrupt } from '../terminal/interrupt.js';
 import { notice } from '../terminal/notice.js';
 import type { PartitionAccess } from './access.js';
+import { operationsGoOn, type WorkPlace } from './interrupted.js';
 import { quietMs, showProgress } from '../terminal/progress.js';
 import { grouped, jsonLine } from '../terminal/terminal.js';
 import { timeLeft } from '../terminal/time-left.js';
@@ -20,26 +21,16 @@ import { timeLeft } from '../terminal/time-left.js';
 /** Exit codes beside 0, done, 1, failed, and 2, refused. */
 export const stillRunning = 3;
 
-const leftAlone =
-  'This process did the work, and ends. A server of these stores goes on with it in about ten ' +
-  'seconds; without one, cancel it.';
-
-/** Says what goes on without this process, which only looks at an operation. */
-function goesOn(operation: number): string {
-  return (
-    `Operation ${operation} goes on in the server. To undo a move: tabularium partition cancel ` +
-    `${operation}.`
-  );
-}
-
 /**
- * Waits for the end of an operation and shows its progress. Throws when it failed. `interrupted`:
- * what to say when a signal ends the process before.
+ * Waits for the end of an operation and shows its progress. Throws when it failed. When a signal
+ * ends the process before, it says what goes on: this operation, and `others`, which are next.
  */
 export async function operationEnd(
   control: Pick<PartitionControl, 'operation'>,
   operation: number,
-  interrupted = goesOn(operation),
+  { doesWork, others = [] }: WorkPlace & { readonly others?: readonly number[] } = {
+    doesWork: false,
+  },
 ): Promise<OperationInfo> {
   let last: OperationInfo | undefined;
   const share = (): number => (last?.bytesCopied ?? 0) / Math.max(1, last?.bytesTotal ?? 1);
@@ -52,7 +43,10 @@ export async function operationEnd(
     ];
   };
   const report = showProgress({ stream: process.stderr, share, facts, quietMs });
-  const release = onInterrupt(() => report.line(interrupted));
+  const release = onInterrupt(() => {
+    const kind = others.length === 0 ? last?.kind : undefined;
+    report.line(operationsGoOn([operation, ...others], { doesWork, kind }));
+  });
   let told: string | undefined;
   try {
     return await finalAnswer(
@@ -85,8 +79,9 @@ export async function jobResult<Result>(
   control: Pick<PartitionControl, 'job'>,
   job: number,
   isResult: IsResult<Result>,
+  interrupted?: string,
 ): Promise<Result> {
-  const { result } = await jobEnd(control, job);
+  const { result } = await jobEnd(control, job, interrupted);
   if (isResult(result)) return result;
   throw new CommandFailure(
     `Job ${job} is done, and its result is not one that this command knows: ${otherRelease}`,
@@ -95,11 +90,12 @@ export async function jobResult<Result>(
 
 /**
  * Waits for the end of a job and shows its progress. Throws when it failed, and `UsageError` when
- * it was refused.
+ * it was refused. `interrupted`: what to say when a signal ends the process before.
  */
 export async function jobEnd(
   control: Pick<PartitionControl, 'job'>,
   job: number,
+  interrupted?: string,
 ): Promise<JobInfo> {
   let last: JobInfo | undefined;
   const share = (): number | undefined =>
@@ -111,6 +107,9 @@ export async function jobEnd(
     return [shown, ...(total === undefined ? [] : [left()])];
   };
   const report = showProgress({ stream: process.stderr, share, facts, quietMs });
+  const release = onInterrupt(() => {
+    if (interrupted !== undefined) report.line(interrupted);
+  });
   try {
     return await finalAnswer(
       async () => {
@@ -123,6 +122,7 @@ export async function jobEnd(
       ({ state }) => state === 'done',
     );
   } finally {
+    release();
     report.stop();
   }
 }
@@ -138,11 +138,11 @@ export async function carriedOut(
   if (!json) notice(`Operation ${operation} has begun.`);
   if (!wait) {
     if (json) process.stdout.write(`${JSON.stringify({ operation, state: 'running', ...made })}\n`);
-    else if (doesWork) notice(leftAlone);
+    else if (doesWork) notice(operationsGoOn([operation], { doesWork }));
     process.exitCode = stillRunning;
     return;
   }
-  const end = await operationEnd(control, operation, doesWork ? leftAlone : undefined);
+  const end = await operationEnd(control, operation, { doesWork });
   if (json) process.stdout.write(`${jsonLine({ ...end, ...made })}\n`);
   if (end.state === 'cancelled') throw new CommandFailure(cancelled(operation, end));
   if (!json) process.stdout.write(`${done}\n`);
@@ -161,9 +161,10 @@ export async function allCarriedOut(
   operations: readonly number[],
 ): Promise<void> {
   const failures: string[] = [];
-  for (const operation of operations) {
+  for (const [index, operation] of operations.entries()) {
     try {
-      const end = await operationEnd(control, operation, doesWork ? leftAlone : undefined);
+      const others = operations.slice(index + 1);
+      const end = await operationEnd(control, operation, { doesWork, others });
       if (end.state === 'cancelled') failures.push(cancelled(operation, end));
     } catch (error) {
       if (!(error instanceof CommandFailure)) throw error;

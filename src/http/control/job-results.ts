@@ -81,7 +81,7 @@ export function isVerifyResult(value: unknown): value is VerifyResult {
 
 /** The answer to what begins a job. */
 export function isStartedJob(value: unknown): value is StartedJob {
-  return hasForm<StartedJob>({ job: 'number' }, value);
+  return hasForm<StartedJob>({ job: 'number', operation: { maybe: 'number' } }, value);
 }
 
 /** The result of `cancel`. */

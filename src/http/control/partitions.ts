@@ -168,6 +168,8 @@ export interface CancelResult {
 
 export interface StartedJob {
   readonly job: number;
+  /** The operation that the job works on, if there is one from the beginning. */
+  readonly operation?: number;
 }
 
 /** What was asked is refused, and nothing was changed. The message says what to do. */
@@ -307,7 +309,8 @@ export const partitionRoutes: readonly ControlRoute<PartitionTarget>[] = [
   route('POST', 'partition-balance', async (control, request) => {
     const { dryRun = false } = membersOf(request, ['dryRun']);
     if (typeof dryRun !== 'boolean') throw wrong('dryRun', 'true or false');
-    return ok(await control.balance(dryRun));
+    // Commands ask for a plan again and again until loads are measured.
+    return { ...ok(await control.balance(dryRun)), isLook: dryRun };
   }),
   route('PUT', 'partition-stores/*', async (control, request) => {
     await control.addStore(segmentAt(request, 1), newStoreOf(request));

@@ -7,6 +7,8 @@ export interface ControlReply {
   /** The media type of a text body, which is sent unchanged. Absent: the body is sent as JSON. */
   readonly contentType?: string;
   readonly headers?: Readonly<Record<string, string>>;
+  /** The request has only looked, whatever its method is, so it is not logged. */
+  readonly isLook?: boolean;
 }
 
 /** A request that the control API refuses. The message says why. */

@@ -39,6 +39,27 @@ describe('the server of the control API', () => {
     assert.equal(status, 404);
   });
 
+  it('logs what changes something, and no plans that commands ask for again and again', async (t) => {
+    const plans: ControlTarget['partitions'] = Object.assign(Object.create(null), {
+      balance: () => Promise.resolve({ operations: [] }),
+    });
+    const logged: unknown[] = [];
+    const info = (message: string, fields?: unknown) => void logged.push([message, fields]);
+    const server = new ControlServer({
+      target: { ...target, partitions: plans },
+      logger: { info, warn: () => undefined, error: () => undefined },
+      failureOf: () => undefined,
+    });
+    t.after(() => server.close());
+    const url = `http://127.0.0.1:${await server.listen(0)}/partition-balance`;
+    for (const dryRun of [true, true, false]) {
+      const { status } = await fetch(url, { method: 'POST', body: JSON.stringify({ dryRun }) });
+      assert.equal(status, 200);
+    }
+    const fields = { method: 'POST', url: '/partition-balance' };
+    assert.deepEqual(logged, [['the server was controlled', fields]]);
+  });
+
   it('closes connections beyond its bound unanswered, logs it, and goes on', hangs, async (t) => {
     const warned: unknown[] = [];
     const told = (message: string, fields?: unknown) => void warned.push([message, fields]);

@@ -97,7 +97,8 @@ export class ControlServer {
       segments,
       body: jsonOf(bytes),
     });
-    if (method !== 'GET') this.#options.logger.info('the server was controlled', { method, url });
+    const isLook = method === 'GET' || reply.isLook === true;
+    if (!isLook) this.#options.logger.info('the server was controlled', { method, url });
     return reply;
   }
 

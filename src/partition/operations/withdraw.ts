@@ -34,7 +34,7 @@ export async function withdraw(
   const { version } = found;
   const key = operationKey(row.id);
   const { ok } = await catalogue.commit({
-    // One commit has written all these rows, so they have one version while nobody has changed them.
+    // One commit has written all these rows, so unchanged ones have its version.
     checks: [key, ...ranges.map(({ id }) => rangeKey(id))].map((each) => ({ key: each, version })),
     puts: ranges.map((range) => ({ key: rangeKey(range.id), value: encodeRangeRow(range) })),
     deletes: [key],
