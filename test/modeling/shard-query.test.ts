@@ -434,6 +434,53 @@ describe('a query over four shards', () => {
     },
   );
 
+  it('gives in order what it has read of the others where one is slow', costly(), async () => {
+    const { shards, open } = await fourShards(counts);
+    const read = new Set<string>();
+    const watched = Object.entries(shards).map(([shard, table]) => {
+      const page = async (query: RowQuery): Promise<RowPage> => {
+        if (shard === 'b') return new Promise(() => undefined);
+        const rows = await table.page(query);
+        read.add(shard);
+        return rows;
+      };
+      return [shard, withPages(table, page)] as const;
+    });
+    const map = open(Object.fromEntries(watched));
+    for (const partial of ['report', 'fail'] as const) {
+      const time = manualTime();
+      const timed = { deadlineMs: 1000, timers: time, clock: time.clock };
+      const query = shardQueryOf(Order, map, {}, { order: 'keys', partial, ...timed });
+      const rows: string[] = [];
+      const reading = (async () => {
+        for await (const { shard, entity } of query) rows.push(`${shard} ${entity.tenant}`);
+      })();
+      const failure = reading.then(
+        () => undefined,
+        (error: unknown) => error,
+      );
+      read.clear();
+      while (read.size < 3) await setImmediate();
+      assert.equal(rows.length, 0);
+      await time.pass(1000);
+      const error = await failure;
+      if (partial === 'fail') {
+        assert.ok(error instanceof ShardQueryError);
+        assert.deepEqual([error.shard, rows], ['b', []]);
+        continue;
+      }
+      assert.equal(error, undefined);
+      const countOf = (shard: string) => rows.filter((row) => row.startsWith(shard)).length;
+      // The second page of a is not asked for any more.
+      assert.deepEqual([countOf('a'), countOf('b'), countOf('c'), countOf('d')], [1000, 0, 700, 3]);
+      assert.deepEqual(rows, rows.toSorted());
+      assert.deepEqual(
+        query.failures.map(({ shard }) => shard),
+        ['b', 'a'],
+      );
+    }
+  });
+
   it('goes on without a shard that is gone, or fails with its name', async () => {
     const { shards, open } = await fourShards({ a: 2, b: 2, c: 2, d: 2 });
     const deleted = await here.newTable();

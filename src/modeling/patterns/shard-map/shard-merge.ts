@@ -91,7 +91,10 @@ export async function* rowsAsTheyCome<E>(
   }
 }
 
-/** Rows of all shards in the order of their keys. A page of every shard is held. */
+/**
+ * Rows of all shards in the order of their keys. A page of every shard is held. At the deadline the
+ * shards that have not answered fail; of the others what has been read is given.
+ */
 export async function* rowsInKeyOrder<E extends object>(
   sources: readonly ShardSource<E>[],
   { deadline, onFailure, parallel }: MergeOptions,
@@ -99,27 +102,38 @@ export async function* rowsInKeyOrder<E extends object>(
   const heads = new Map<ShardSource<E>, E>();
   const reading = new Set(sources);
   const gate = new Gate(parallel);
-  const next = (source: ShardSource<E>): Promise<Answer<E>> => gate.run(() => nextOf(source));
+  const ask = async (source: ShardSource<E>): Promise<void> => {
+    const answer = await gate.run(() => nextOf(source));
+    // One that failed at the deadline is not heard any more.
+    if (!reading.has(source)) return;
+    if (answer.kind === 'row') heads.set(source, answer.entity);
+    else reading.delete(source);
+    if (answer.kind === 'failed') onFailure(source.shard, answer.error);
+  };
+  const askAll = async (lacking: readonly ShardSource<E>[]): Promise<void> => {
+    const answers = Promise.all(lacking.map(ask));
+    try {
+      // No page is asked for after the deadline, so what has been read comes without waiting.
+      await (deadline.isPast ? answers : deadline.wait(answers));
+    } catch (error) {
+      if (!(error instanceof DeadlinePassedError)) throw error;
+      for (const source of lacking) {
+        if (heads.has(source) || !reading.delete(source)) continue;
+        onFailure(source.shard, error);
+      }
+    }
+  };
   try {
     while (reading.size > 0) {
-      const lacking = [...reading].filter((source) => !heads.has(source));
-      for (const answer of await deadline.wait(Promise.all(lacking.map(next)))) {
-        const { source } = answer;
-        if (answer.kind === 'row') heads.set(source, answer.entity);
-        else reading.delete(source);
-        if (answer.kind === 'failed') onFailure(source.shard, answer.error);
-      }
+      await askAll([...reading].filter((source) => !heads.has(source)));
       const least = leastOf(heads);
-      if (least === undefined) return;
+      if (least === undefined) continue;
       const [source, entity] = least;
       heads.delete(source);
       yield { shard: source.shard, entity };
     }
-  } catch (error) {
-    if (!(error instanceof DeadlinePassedError)) throw error;
-    for (const { shard } of reading) onFailure(shard, error);
   } finally {
-    abandon(reading);
+    abandon(sources);
   }
 }
 

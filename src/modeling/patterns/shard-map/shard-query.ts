@@ -52,8 +52,9 @@ export interface ShardQueryOptions {
    */
   readonly partial?: 'fail' | 'report';
   /**
-   * How long all of it may take, in milliseconds. Shards that are not done then have failed; where
-   * not even the map is read by then, `DeadlinePassedError` is thrown.
+   * How long all of it may take, in milliseconds. Shards that are not done then have failed; with
+   * `order: 'keys'` the rows of their pages that have been read are given. Where not even the map
+   * is read by then, `DeadlinePassedError` is thrown.
    */
   readonly deadlineMs?: number;
   /** Names the query in errors. */
@@ -146,7 +147,7 @@ async function* run<D extends AnyDefinition>(
     const pageRows = isInOrder ? sharedPage(shards.length, parallel) : pageRowsMax;
     const sources = shards.map((shard): ShardSource<Stored<ReadOf<D>>> => ({
       shard,
-      rows: entitiesOn(definition, views, shard, { query, pageRows }),
+      rows: entitiesOn(definition, views, shard, { query, pageRows, deadline }),
     }));
     const onFailure = (shard: string, error: unknown): void => {
       if (options.partial === 'report') failures.push(Object.freeze({ shard, error }));
@@ -174,19 +175,30 @@ function sharedPage(shards: number, parallel: number): number {
   return Math.min(pageRowsMax, Math.max(1, share));
 }
 
-/** Rows of one shard. A failure of the shard is thrown by its own iteration. */
+interface ShardReading<D extends AnyDefinition> {
+  readonly query: TableScan<D>;
+  readonly pageRows: number;
+  readonly deadline: QueryDeadline;
+}
+
+/**
+ * Rows of one shard. A failure of the shard is thrown by its own iteration; so is the deadline,
+ * after which no page is asked for.
+ */
 async function* entitiesOn<D extends AnyDefinition>(
   definition: D,
   views: ShardViews,
   shard: string,
-  { query, pageRows }: { readonly query: TableScan<D>; readonly pageRows: number },
+  { query, pageRows, deadline }: ShardReading<D>,
 ): AsyncGenerator<Stored<ReadOf<D>>, void, undefined> {
   const table = views.view(shard);
   const limited: TableGateway = {
     table: table.table,
     get: (key, select) => table.get(key, select),
-    page: ({ limit = pageRowsMax, ...rows }) =>
-      table.page({ ...rows, limit: Math.min(limit, pageRows) }),
+    page: async ({ limit = pageRowsMax, ...rows }) => {
+      if (deadline.isPast) throw deadline.error;
+      return table.page({ ...rows, limit: Math.min(limit, pageRows) });
+    },
     write: (write) => table.write(write),
     transact: (writes) => table.transact(writes),
   };
