@@ -113,13 +113,7 @@ export class Client {
     asked: readonly Place[],
     entries: readonly (Entry | undefined)[],
   ): void {
-    const cells: Partial<Record<Name, Cell>> = {};
-    for (const entry of entries) {
-      if (entry === undefined) continue;
-      const place = placeOf(entry.key);
-      if (place.prefix === prefix && asked.includes(place))
-        cells[place.name] = cellOf(entry, place);
-    }
+    const cells = cellsOf(asked, entries);
     const input: PrefixInput = { kind: 'read', names: asked.map(({ name }) => name) };
     this.#seen[prefix] = { ...this.#seen[prefix], ...cells };
     this.#histories.record(prefix, invokedAt, input, { kind: 'read', cells });
@@ -183,8 +177,22 @@ export class Client {
   }
 }
 
-function placesIn(prefix: number): readonly Place[] {
+export function placesIn(prefix: number): readonly Place[] {
   return places.filter((place) => place.prefix === prefix);
+}
+
+/** What entries say of places of one partition. */
+export function cellsOf(
+  asked: readonly Place[],
+  entries: readonly (Entry | undefined)[],
+): Partial<Record<Name, Cell>> {
+  const cells: Partial<Record<Name, Cell>> = {};
+  for (const entry of entries) {
+    if (entry === undefined) continue;
+    const place = placeOf(entry.key);
+    if (asked.includes(place)) cells[place.name] = cellOf(entry, place);
+  }
+  return cells;
 }
 
 function cellOf({ value, version }: Entry, { name }: Place): Cell {

@@ -19,10 +19,10 @@ const { seeds, seed, without } = planOrExit(usage, ['seeds', 'seed', 'without'],
   without: leftOut(given.without, protections),
 }));
 const progressSeeds = 100;
-const sums = { calls: 0, messages: 0, movers: 0, ended: 0, switched: 0, lost: 0 };
+const sums = { calls: 0, messages: 0, movers: 0, ended: 0, switched: 0, lost: 0, backups: 0 };
 const told = () =>
   `${sums.calls} calls, ${sums.messages} messages got, ${sums.movers} movers, ${sums.ended} operations ended, ` +
-  `${sums.switched} moves switched, ${sums.lost} stores lost`;
+  `${sums.switched} moves switched, ${sums.lost} stores lost, ${sums.backups} backups`;
 for (let count = 0; count < seeds; count += 1) {
   try {
     const run = await simulate({ seed: seed + count, ...(without && { without }) });
@@ -32,6 +32,7 @@ for (let count = 0; count < seeds; count += 1) {
     sums.ended += run.ended;
     sums.switched += run.switched;
     sums.lost += run.lost;
+    sums.backups += run.backups;
   } catch (error) {
     const text = error instanceof Error ? (error.stack ?? error.message) : String(error);
     const rest = without === undefined ? '' : ` --without ${without}`;

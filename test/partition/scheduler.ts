@@ -1,6 +1,7 @@
 import type { Timers } from '../../src/base/async/timers.js';
 import type { Clock } from '../../src/base/clock.js';
 import { manualClock } from '../../src/base/clock.js';
+import type { CommitBatch } from '../../src/kv/store.js';
 import type { SimRandom } from '../support/sim-random.js';
 
 /** A process of the simulation. What it waits for when it dies, it waits for for ever. */
@@ -9,6 +10,8 @@ export interface SimProcess {
   isAlive: boolean;
   /** How often its turn is passed over: whatever a slow process does is late. */
   slowness: number;
+  /** Called with what it sends to a store in a fence. */
+  onFence?: (batch: CommitBatch) => void;
 }
 
 interface Event {

@@ -99,6 +99,7 @@ export class SimStore implements MemberStore {
   }
 
   async fence(batch: CommitBatch): Promise<CommitResult> {
+    this.#options.process.onFence?.(batch);
     return this.#writing(async () => {
       const { shared, without, onFence } = this.#options;
       if (without !== 'barrier') while (shared.admitted > 0) await this.#turn();

@@ -20,6 +20,7 @@ import { Client } from './client.js';
 import { admitted } from './composed-stores.js';
 import { Histories, prefixes } from './histories.js';
 import { QueueClients, queuePrefix, queueServiceOf } from './queue-clients.js';
+import { noteBackup } from './sim-backups.js';
 import { Scheduler, type SimProcess } from './scheduler.js';
 import { holds, Violation } from './violation.js';
 import { SimStore, type SharedStore, type Without } from './sim-store.js';
@@ -54,6 +55,10 @@ const refusedShare = 0.1;
 /** Between the clocks of two stores, at most. */
 const skewMicrosMax = 20_000_000;
 const moversMax = 4;
+/** In so many runs ranges are backed up, and what other stores have of them is deleted. */
+const copyingRuns = 0.4;
+/** How often such an operation begins in these runs, in each step, while no other one runs. */
+const copyChance = 0.02;
 /** In so many runs a store goes away, is taken out as lost if it has no range, and comes back. */
 const losingRuns = 0.3;
 const lossStepsMax = 2_000;
@@ -81,6 +86,8 @@ export interface Simulated {
   readonly switched: number;
   /** Stores that were taken out as lost. */
   readonly lost: number;
+  /** Backups that came to their end. */
+  readonly backups: number;
 }
 
 /**
@@ -141,6 +148,10 @@ class World {
   readonly #queue: QueueClients;
   readonly #movers: Mover[] = [];
   readonly #loss: Loss | undefined;
+  /** Draws backups and deletions apart, so that runs without them stay what they were. */
+  readonly #copying: SimRandom | undefined;
+  #copier: Mover | undefined;
+  #backups = 0;
   #isFaulty = true;
   #ended = 0;
   #switched = 0;
@@ -159,6 +170,8 @@ class World {
     assert.ok(home !== undefined);
     this.#catalogue = new Catalogue(home.memory);
     this.#loss = lossIn(seed, shared);
+    const copying = new SimRandom(seed ^ 0xc0b1e);
+    this.#copying = copying.chance(copyingRuns) ? copying : undefined;
     const skewMicros = skewMicrosMax + 1_000_000;
     this.#queue = new QueueClients({ clock: scheduler.clock, skewMicros });
   }
@@ -220,7 +233,8 @@ class World {
     const { calls } = this.#histories;
     const messages = this.#queue.deliveries;
     const movers = this.#movers.length;
-    return { calls, messages, movers, ended: this.#ended, switched: this.#switched, lost };
+    const [ended, switched, backups] = [this.#ended, this.#switched, this.#backups];
+    return { calls, messages, movers, ended, switched, lost, backups };
   }
 
   /** What happens to ranges and their movers beside the calls. */
@@ -239,6 +253,37 @@ class World {
     if (quick.length < 2 && alive.length < moversMax && random.chance(beginChance))
       await this.#begin();
     if (alive.length < 2 * moversMax && random.chance(takeOverChance)) await this.#takeOver();
+    await this.#beginCopying();
+  }
+
+  /** Somebody backs a range up, or deletes what a store has of a range of another one. */
+  async #beginCopying(): Promise<void> {
+    const random = this.#copying;
+    const isBusy = this.#copier?.isOver === false && this.#copier.process.isAlive;
+    if (random === undefined || isBusy || !random.chance(copyChance)) return;
+    const range = random.pick((await this.#catalogue.map()).ranges);
+    const target = random.pick(storeNames);
+    const isBackup = random.chance(0.7);
+    const memory = await openMemoryStore({ clock: this.#scheduler.clock });
+    const copy = { name: 'backup', memory, admitted: 0, isAway: false };
+    this.#copier = this.#move(async (operations, _, process) => {
+      let fencedAt = 0;
+      process.onFence = ({ puts }) => {
+        const isPause = puts.some(({ value }) => decodeGuardRow(value).state === 'fenced');
+        if (isPause) fencedAt = this.#histories.now();
+      };
+      const begun = isBackup
+        ? await operations.beginBackup(range.id)
+        : await operations.beginDiscard(range.id, target);
+      if (!begun.ok) return;
+      if (!isBackup) {
+        await operations.carryOut(begun.operation);
+        return;
+      }
+      await operations.backUp(begun.operation, this.#storeOf(copy, process, 'mover'));
+      this.#backups += 1;
+      await noteBackup(this.#histories, memory, { range, fencedAt });
+    });
   }
 
   /** Somebody takes a store for lost while nobody gets an answer of it. */
@@ -288,7 +333,9 @@ class World {
   }
 
   /** A process that works on ranges. It ends when another takes its operation over. */
-  #move(work: (operations: Operations, catalogue: Catalogue) => Promise<void>): void {
+  #move(
+    work: (operations: Operations, catalogue: Catalogue, process: SimProcess) => Promise<void>,
+  ): Mover {
     const process = this.#process(`mover ${this.#movers.length}`);
     const mover: Mover = { process, isOver: false };
     this.#movers.push(mover);
@@ -305,7 +352,7 @@ class World {
         if (this.#isFaulty && step === 'activate') this.#switched += 1;
       },
     });
-    work(operations, catalogue)
+    work(operations, catalogue, process)
       .then(() => (this.#ended += 1))
       .catch((error: unknown) => {
         const expected = [
@@ -320,6 +367,7 @@ class World {
         this.#problem ??= new Violation(`a mover ends with: ${text}`, { cause: error });
       })
       .finally(() => (mover.isOver = true));
+    return mover;
   }
 
   /** Some process takes over whatever is left, until nothing is. */
@@ -394,18 +442,21 @@ class World {
 
   #members(process: SimProcess, role: 'front end' | 'mover'): Members {
     const stores = this.#shared.map((shared) => {
-      const store = new SimStore({
-        shared,
-        scheduler: this.#scheduler,
-        process,
-        role,
-        without: this.#without,
-        isFaulty: () => this.#isFaulty,
-        onFence: () => holds(() => this.#checkGuards()),
-      });
-      return [shared.name, store] as const;
+      return [shared.name, this.#storeOf(shared, process, role)] as const;
     });
     return new Members(storeNames[0], new Map(stores));
+  }
+
+  #storeOf(shared: SharedStore, process: SimProcess, role: 'front end' | 'mover'): SimStore {
+    return new SimStore({
+      shared,
+      scheduler: this.#scheduler,
+      process,
+      role,
+      without: this.#without,
+      isFaulty: () => this.#isFaulty,
+      onFence: () => holds(() => this.#checkGuards()),
+    });
   }
 
   #process(name: string, slowness = 0): SimProcess {

@@ -28,4 +28,25 @@ void describe('the list of partitions', () => {
     assert.ok(!text.includes('\u001b'), 'no control characters');
     assert.deepEqual(others, []);
   });
+
+  void it('says how far a move is that this process carries out', () => {
+    const moving = { state: 'running', kind: 'move', step: 'copy' } as const;
+    const text = shown({
+      ranges: [],
+      stores: [],
+      operations: [
+        { operation: 7, ...moving, bytesCopied: 5_000_000, bytesTotal: 20_000_000 },
+        { operation: 8, ...moving, bytesCopied: 1_000_000 },
+        { operation: 9, ...moving },
+      ],
+    });
+    const lines = text.split('\n').map((line) => line.trimEnd());
+    assert.match(lines.find((line) => line.includes('operation')) ?? '', /copied$/);
+    assert.match(
+      lines.find((line) => line.trimStart().startsWith('7')) ?? '',
+      /copy +4\.77 MiB of 19\.1 MiB$/,
+    );
+    assert.match(lines.find((line) => line.trimStart().startsWith('8')) ?? '', /copy +977 KiB$/);
+    assert.match(lines.find((line) => line.trimStart().startsWith('9')) ?? '', /copy$/);
+  });
 });

@@ -123,7 +123,15 @@ const operationColumns: readonly Column<OperationInfo>[] = [
   left('from', ({ from }) => from),
   left('to', ({ to }) => to),
   left('step', ({ step }) => step),
+  right('copied', copiedText),
 ];
+
+/** How much was copied, and of how much, as far as the process that is asked knows. */
+function copiedText({ bytesCopied, bytesTotal }: OperationInfo): string | undefined {
+  if (bytesCopied === undefined) return undefined;
+  const total = bytesTotal === undefined ? '' : ` of ${byteText(bytesTotal)}`;
+  return `${byteText(bytesCopied)}${total}`;
+}
 
 /** Columns that are empty in all rows are left out. */
 function grid<Row>(columns: readonly Column<Row>[], rows: readonly Row[]): string {
