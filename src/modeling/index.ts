@@ -44,6 +44,7 @@ export type {
   CopiedOf,
   CreateOf,
   FilterNames,
+  FilterRefused,
   KeyNames,
   KeyOf,
   MergeOf,

@@ -217,6 +217,25 @@ describe('the plan of a query', () => {
     assert.throws(() => employees.scanTable(both), /not both/);
   });
 
+  it('says why a name cannot be in a condition, where the compiler has not', () => {
+    const refusalOf = (names: readonly string[]) => {
+      const where = (fields: object) =>
+        names.reduce<unknown>((found, name) => Reflect.get(Object(found), name), fields);
+      try {
+        employees.query({ partition: sales, where: where as never });
+      } catch (error) {
+        return String(error);
+      }
+      return 'nothing';
+    };
+    assert.deepEqual([['department'], ['salery'], ['address', 'town']].map(refusalOf), [
+      'DefinitionError: Employee.department cannot be in a filter: only the keys carry it: bound ' +
+        'the query by them, or declare it stored()',
+      "ValueError: Employee has no property 'salery'; did you mean 'salary'?",
+      "ValueError: Employee.address has no property 'town'",
+    ]);
+  });
+
   it('writes conditions with the literals of their types', () => {
     const where = (text: string) => text.replace(/^.*?lt 'empid`' and /, '');
     const filterOf = (query: { readonly plan: { filters: readonly string[] } }) =>

@@ -125,6 +125,13 @@ describe('a value that an option does not have', () => {
     );
     const options: object = { partial: 'report' };
     assert.throws(() => shardQueryOf(Order, map, options), /partial is an option: give it behind/);
+    // Not a failure of every shard.
+    const where = ((p: { customer: { eq: (value: number) => never } }) =>
+      p.customer.eq(7)) as never;
+    assert.throws(
+      () => shardQueryOf(Order, map, { where }, { partial: 'report' }),
+      /DefinitionError: Order.customer cannot be in a filter: only the keys carry it/,
+    );
   });
 });
 

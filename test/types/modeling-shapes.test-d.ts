@@ -18,6 +18,8 @@ import {
   string,
   transaction,
   type CreateOf,
+  type FilterFields,
+  type FilterRefused,
   type Instant,
   type KeyOf,
   type MergeOf,
@@ -242,6 +244,10 @@ export function queries() {
   reviews.query({ partition, where: (p) => p.rating.eq('mediocre') });
   // @ts-expect-error -- only keys carry it
   reviews.query({ partition, where: (p) => p.year.eq(2012) });
+  same<
+    FilterFields<Review>['year'],
+    FilterRefused<'only the keys carry it: bound the query by them, or declare it stored()'>
+  >();
   // @ts-expect-error -- stored as JSON
   reviews.query({ partition, where: (p) => p.tags.eq('x') });
   // @ts-expect-error -- encrypted

@@ -158,3 +158,20 @@ export type FilterNames<D extends Shaped> = Exclude<
       [N in Names<D['properties']>]: KindOf<D['properties'][N]> extends Opaque ? N : never;
     }[Names<D['properties']>]
 >;
+
+/**
+ * A property that no filter can use. The compiler's message shows its parameter, which says why and
+ * what to do instead.
+ */
+export type FilterRefused<Reason extends string> = { readonly [refused]: Reason };
+
+/** The properties that filters cannot use, each with the reason. */
+export type FiltersRefused<D extends Shaped> = {
+  readonly [N in Exclude<Names<D['properties']>, FilterNames<D>>]: FilterRefused<
+    N extends NamesWith<D['properties'], 'encrypted'>
+      ? 'it is encrypted'
+      : KindOf<D['properties'][N]> extends Opaque
+        ? 'it is stored as JSON or as a list'
+        : 'only the keys carry it: bound the query by them, or declare it stored()'
+  >;
+};

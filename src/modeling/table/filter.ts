@@ -1,8 +1,9 @@
 import { unreachable } from '../../base/invariant.js';
 import type { AnyDefinition } from '../definition/entity-definition.js';
 import { storedNameOf } from '../definition/entity-definition.js';
+import { unknownName } from '../definition/unknown-name.js';
 import type { AnyProperty } from '../definition/property.js';
-import type { FilterNames } from '../definition/shapes.js';
+import type { FilterNames, FiltersRefused } from '../definition/shapes.js';
 import type { Instant } from '../rows/instant.js';
 import { DefinitionError, ValueError } from '../rows/model-error.js';
 import type { WireValue } from '../rows/row.js';
@@ -70,7 +71,7 @@ export type FilterFields<D extends AnyDefinition> = {
   readonly [N in FilterNames<D>]: FilterFieldOf<
     NonNullable<NonNullable<D['properties'][N]['~types']>['value']>
   >;
-};
+} & FiltersRefused<D>;
 
 /** A comparison with a stored property, false for rows that lack it. */
 export function whereStored(name: string, operator: Comparison, value: WireValue): Filter {
@@ -133,32 +134,52 @@ export function odataConjunct({ node }: Filter): string {
 
 /**
  * The filter fields of a definition. One that cannot be in a filter throws `DefinitionError` when
- * used.
+ * used, and a name that is not declared `ValueError`.
  */
 export function filterFieldsOf<D extends AnyDefinition>(definition: D): FilterFields<D> {
   const inKeys = new Set(
     [...definition.partitionKey.parts, ...definition.rowKey.parts].map(({ property }) => property),
   );
-  const fields: Record<string, unknown> = {};
+  const fields = new Map<string, Field>();
   for (const [name, property] of Object.entries<AnyProperty>(definition.properties)) {
     const { flags } = property.model;
-    if (flags.has('encrypted') || (inKeys.has(name) && !flags.has('stored'))) continue;
-    const field = fieldOf(storedNameOf(name, property), property);
-    if (field !== undefined) fields[name] = field;
+    fields.set(
+      name,
+      inKeys.has(name) && !flags.has('stored')
+        ? { refusal: 'only the keys carry it: bound the query by them, or declare it stored()' }
+        : fieldOf(`${definition.type}.${name}`, storedNameOf(name, property), property),
+    );
   }
-  return fields as FilterFields<D>;
+  return guarded(definition.type, fields) as FilterFields<D>;
 }
 
-function fieldOf(name: string, property: AnyProperty): unknown {
-  const { kind, properties = {} } = property.model;
-  if (kind === 'json' || kind === 'list') return undefined;
-  if (kind !== 'embedded') return comparableField(name, property);
-  return Object.fromEntries(
-    Object.entries(properties).map(([inner, each]) => [
-      inner,
-      fieldOf(`${name}_${storedNameOf(inner, each)}`, each),
-    ]),
-  );
+/** A field of a filter, or why there is none. */
+type Field = { readonly value: unknown } | { readonly refusal: string };
+
+/** The fields by name. A name without one throws when it is read, with what to do instead. */
+function guarded(owner: string, fields: ReadonlyMap<string, Field>): object {
+  return new Proxy(Object.create(null) as object, {
+    get: (_target, name) => {
+      if (typeof name === 'symbol') return undefined;
+      const field = fields.get(name);
+      if (field === undefined) throw new ValueError(unknownName(owner, name, [...fields.keys()]));
+      if ('value' in field) return field.value;
+      throw new DefinitionError(`${owner}.${name} cannot be in a filter: ${field.refusal}`);
+    },
+  });
+}
+
+/** `title` names it for people. */
+function fieldOf(title: string, name: string, property: AnyProperty): Field {
+  const { kind, flags, properties = {} } = property.model;
+  if (flags.has('encrypted')) return { refusal: 'it is encrypted' };
+  if (kind === 'json' || kind === 'list') return { refusal: 'it is stored as JSON or as a list' };
+  if (kind !== 'embedded') return { value: comparableField(name, property) };
+  const inner = Object.entries(properties).map(([each, of]): [string, Field] => [
+    each,
+    fieldOf(`${title}.${each}`, `${name}_${storedNameOf(each, of)}`, of),
+  ]);
+  return { value: guarded(title, new Map(inner)) };
 }
 
 function comparableField(name: string, { model }: AnyProperty): TextFilterField<unknown> {

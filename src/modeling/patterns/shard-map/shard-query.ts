@@ -7,7 +7,7 @@ import type { Stored } from '../../definition/stored-entity.js';
 import { DefinitionError, ValueError } from '../../rows/model-error.js';
 import { entitiesOf } from '../../table/entities.js';
 import { pageRowsMax, type TableGateway } from '../../table/gateway.js';
-import type { TableScan } from '../../table/query-plan.js';
+import { planScan, type TableScan } from '../../table/query-plan.js';
 import { QueryDeadline } from './query-deadline.js';
 import { ShardQueryError } from './shard-errors.js';
 import { checkOrder, topRows, type ShardQueryOrder } from './shard-top.js';
@@ -93,7 +93,8 @@ export interface ShardQuery<E> extends AsyncIterable<ShardRow<E>> {
  * The entities of a definition on several shards of a map, each with its shard. While partitions
  * move, a row comes once: from where its partition was when the iteration first met it, but with
  * the former shard where the iteration was past it on the new one. Rows that programs write
- * meanwhile may be there or not. Sends nothing yet.
+ * meanwhile may be there or not. Sends nothing yet; throws what a query of one table throws when it
+ * cannot be.
  *
  * Throws `ShardQueryError`, which names the shard, when a shard fails and results are not partial;
  * no request is sent for rows behind it.
@@ -114,6 +115,8 @@ export function shardQueryOf<D extends AnyDefinition>(
   if (misplaced !== undefined) {
     throw new DefinitionError(`${misplaced} is an option: give it behind the query`);
   }
+  // A query that cannot be is no failure of a shard.
+  planScan(definition, query, undefined);
   if (options.orderBy !== undefined) checkOrder(definition, options.orderBy);
   refuseTwo('shards', options.shards, 'keys', options.keys);
   refuseTwo('orderBy', options.orderBy, "order: 'keys'", options.order === 'keys' || undefined);
