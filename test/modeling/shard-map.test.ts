@@ -35,6 +35,7 @@ import {
   type KeptPartition,
   type ShardRouting,
 } from '../../src/modeling/patterns/shard-map/index.js';
+import { claimPartition } from '../../src/modeling/patterns/shard-map/fence.js';
 import {
   amountsIn,
   begunMove,
@@ -586,5 +587,20 @@ describe('a shard map whose partitions are closed while they move', () => {
     await orders.update(wingtip, (order) => ({ ...order, amount: 3 }));
     assert.equal((await orders.get(wingtip))?.amount, 3);
     await assert.rejects(map.close('offline'), StaleMapError);
+  });
+
+  it('are closed by a later call beside the claim of a program that was killed when refused', async () => {
+    const { map, orders, tables } = await world();
+    await map.start(moveShard('b', 'c'));
+    await map.close('offline');
+    // Its program learns next that the partition, which nobody has opened, is closed.
+    await claimPartition(tables.b, 'zeta');
+    for (const access of ['offline', 'read-only'] as const) await map.close(access);
+    await map.backfill();
+    await map.cutOver();
+    await map.finish();
+    await map.cleanUp();
+    assert.equal((await amountsIn(orders.queryAll())).length, allOf().length);
+    assert.deepEqual(await partitionsIn(tables.b), []);
   });
 });

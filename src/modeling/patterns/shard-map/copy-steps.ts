@@ -37,6 +37,9 @@ export class CopySteps {
     // A closed partition cannot be given the epoch by which its copy is recognised as a copy.
     await this.#overMoving('opening', options, async (_state, { name, table }, partitionKey) => {
       if ((await epochOf(table, partitionKey)) > 0) return 0;
+      // Nothing will be copied. What is there is the claim of a program that was killed, perhaps
+      // because this step, which goes on, had closed the partition.
+      if (!(await hasContent(table, partitionKey))) return 0;
       await requireWhole([name]);
       return (await partitions.settle(partitionKey)).copied;
     });
