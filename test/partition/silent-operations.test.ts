@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { setImmediate as turn } from 'node:timers/promises';
 import { describe, it, type TestContext } from 'node:test';
 import { Backup } from '../../src/app/partition-backups.js';
-import { Partitions } from '../../src/app/partition-control.js';
+import type { Partitions } from '../../src/app/partition-control.js';
 import { deferred } from '../../src/base/async/deferred.js';
 import { manualClock } from '../../src/base/clock.js';
 import { openMemoryStore } from '../../src/engines/memory/store.js';

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { Partitions } from '../../src/app/partition-control.js';
+import type { Partitions } from '../../src/app/partition-control.js';
 import { equalBytes, startsWith, type Bytes } from '../../src/base/bytes.js';
 import { manualClock } from '../../src/base/clock.js';
 import { openMemoryStore } from '../../src/engines/memory/store.js';
