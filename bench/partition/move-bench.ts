@@ -1,3 +1,4 @@
+import { monitorEventLoopDelay, type IntervalHistogram } from 'node:perf_hooks';
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Store } from '../../src/kv/store.js';
 import type { MoveStep } from '../../src/partition/rows.js';
@@ -15,6 +16,8 @@ const megabytes = (rows * (1 - movedFrom / partitions) * valueBytes) / 1e6;
 const movesAtRest = 7;
 /** Between two moves under load. */
 const quietMs = 500;
+/** Looks each millisecond. */
+const heldUp = { resolution: 1 } as const;
 
 async function fill(store: Store): Promise<void> {
   const each = rows / partitions;
@@ -61,17 +64,22 @@ async function benchOver(durable: Durable, moves: number): Promise<readonly stri
       copied?.push((megabytes * 1_000) / steps.between('copy', 'catch up'));
     }
     const load = new MoveLoad(space.store, { partitions, movedFrom, rows });
+    const turns = { quiet: monitorEventLoopDelay(heldUp), moving: monitorEventLoopDelay(heldUp) };
     const running = load.run();
     const [writePauses, readPauses, tookMs]: number[][] = [[], [], []];
     for (let count = 0; count < moves; count += 1) {
+      turns.quiet.enable();
       await pause(quietMs);
+      turns.quiet.disable();
       load.isMoving = true;
+      turns.moving.enable();
       const beganMs = performance.now();
       await move();
       tookMs?.push(performance.now() - beganMs);
       writePauses?.push(steps.between('fence', 'clean'));
       readPauses?.push(steps.between('close', 'clean'));
       load.isMoving = false;
+      turns.moving.disable();
     }
     load.stop();
     await running;
@@ -88,12 +96,24 @@ async function benchOver(durable: Durable, moves: number): Promise<readonly stri
       `  calls of the range: writes ${shown(moved.moving.writes)}; reads ${shown(moved.moving.reads)}`,
       `  others at rest: writes ${shown(others.quiet.writes)}; reads ${shown(others.quiet.reads)}`,
       `  others in moves: writes ${shown(others.moving.writes)}; reads ${shown(others.moving.reads)}`,
+      `  the process is held up, p99: ${p99Ms(turns.quiet)} ms at rest, ${p99Ms(turns.moving)} ms in moves`,
       `  p99 of others: writes ${ratio('writes')} times, reads ${ratio('reads')} times`,
     ];
   });
 }
 
-/** With a journal, as a server has by default, and without. */
+function p99Ms(turns: IntervalHistogram): string {
+  return (turns.percentile(99) / 1e6).toFixed(1);
+}
+
+/**
+ * With a journal, as a server has by default, and without; also without syncs, which tells what of
+ * the pauses of others are waits for the disk.
+ */
 export async function benchMove(moves: number): Promise<readonly string[]> {
-  return [...(await benchOver('journal', moves)), ...(await benchOver('data file', moves))];
+  const lines: string[] = [];
+  for (const durable of ['journal', 'data file', 'no sync'] as const) {
+    lines.push(...(await benchOver(durable, moves)));
+  }
+  return lines;
 }

@@ -1,6 +1,9 @@
 import { systemClock } from '../../src/base/clock.js';
 import { openMemoryStore } from '../../src/engines/memory/store.js';
+import type { MemberStore } from '../../src/kv/member-store.js';
 import type { Store } from '../../src/kv/store.js';
+import { guardKey } from '../../src/partition/keys.js';
+import { encodeGuardRow } from '../../src/partition/rows.js';
 import { changeText, median } from '../figures.js';
 import { cutAt, keyOf, spaceOver, withDirectories } from './space.js';
 
@@ -38,37 +41,67 @@ function cpuMicros(began: NodeJS.CpuUsage): number {
   return user + system;
 }
 
-/** Both kinds in turn, so that a busy moment of the machine affects both. */
+/** All in turn, so that a busy moment of the machine affects all. */
 async function compared(
-  bare: Store,
-  routed: Store,
+  stores: readonly Store[],
   measure: (store: Store) => Promise<number>,
-): Promise<readonly [number, number]> {
-  const [ofBare, ofRouted]: [number[], number[]] = [[], []];
+): Promise<readonly number[]> {
+  const measured = stores.map((): number[] => []);
   for (let round = 0; round < rounds; round += 1) {
-    ofBare.push(await measure(bare));
-    ofRouted.push(await measure(routed));
+    for (const [at, store] of stores.entries()) measured[at]?.push(await measure(store));
   }
-  return [median(ofBare), median(ofRouted)];
+  return measured.map(median);
 }
 
-/** A store made of one store, beside that store alone. */
+/** A store whose commits carry a guard, as those of a range do, and nothing else of routing. */
+async function guarded(store: MemberStore): Promise<Store> {
+  const key = guardKey(1);
+  const row = { state: 'serving', epoch: 1, operation: 0, token: 0 } as const;
+  const puts = [{ key, value: encodeGuardRow(row) }];
+  const written = await store.fence({ checks: [], puts, deletes: [] });
+  if (!written.ok) throw new Error('a fence without checks applies');
+  const guard = { key, version: written.version };
+  return {
+    get: (read) => store.get(read, { guard }),
+    getMany: (keys) => store.getMany(keys, { guard }),
+    range: (range, options) => store.range(range, { ...options, guard }),
+    commit: (batch) => store.commit({ ...batch, guard }),
+    close: () => store.close(),
+  };
+}
+
+/** What a commit takes bare, with a guard, and routed. */
+function commitLine(
+  kind: string,
+  [bare = 0, withGuard = 0, routed = 0]: readonly number[],
+): string {
+  return (
+    `routing: ${bare.toFixed(1)} µs of CPU a ${kind} commit bare, ${withGuard.toFixed(1)} with a guard, ` +
+    `${routed.toFixed(1)} routed: ${changeText(routed / bare)}`
+  );
+}
+
+/** A store made of one store, beside that store alone, without and with a guard. */
 export async function benchRouting(): Promise<readonly string[]> {
-  const [bare, beneath] = [
-    await openMemoryStore({ clock: systemClock }),
-    await openMemoryStore({ clock: systemClock }),
-  ];
+  const clock = systemClock;
+  const inMemory = [await openMemoryStore({ clock }), await openMemoryStore({ clock })] as const;
+  const [bare, beneath] = inMemory;
   const space = await spaceOver([beneath]);
   for (let at = 8; at < partitions; at += 8) await cutAt(space, at);
-  const [bareMicros, routedMicros] = await compared(bare, space.store, readMicros);
-  const rates = await withDirectories(2, 'data file', async ([alone, member]) => {
-    if (alone === undefined || member === undefined) throw new Error('no stores');
+  const reads = await compared([bare, await guarded(bare), space.store], readMicros);
+  const commits = await compared([bare, await guarded(bare), space.store], commitMicros);
+  const durable = await withDirectories(3, 'data file', async ([alone, own, member]) => {
+    if (alone === undefined || own === undefined || member === undefined) {
+      throw new Error('no stores');
+    }
     const { store } = await spaceOver([member]);
-    return compared(alone, store, commitMicros);
+    return compared([alone, await guarded(own), store], commitMicros);
   });
-  const micros = (routedMicros - bareMicros).toFixed(2);
+  const [ofBare = 0, ofGuarded = 0, ofRouted = 0] = reads;
   return [
-    `routing: ${micros} µs of CPU a read (${bareMicros.toFixed(2)} bare, ${routedMicros.toFixed(2)} routed, in memory)`,
-    `routing: ${rates[0].toFixed(1)} µs of CPU a durable commit bare, ${rates[1].toFixed(1)} routed: ${changeText(rates[1] / rates[0])}`,
+    `routing: ${(ofRouted - ofBare).toFixed(2)} µs of CPU a read (${ofBare.toFixed(2)} bare, ` +
+      `${ofGuarded.toFixed(2)} with a guard, ${ofRouted.toFixed(2)} routed, in memory)`,
+    commitLine('memory', commits),
+    commitLine('durable', durable),
   ];
 }

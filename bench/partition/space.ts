@@ -70,12 +70,13 @@ export async function moveTo(
   await operations.carryOut(begun.operation);
 }
 
-/** The file whose sync a commit of a store waits for. */
-export type Durable = 'journal' | 'data file';
+/** The file whose sync a commit of a store waits for, if it waits for one. */
+export type Durable = 'journal' | 'data file' | 'no sync';
 
 async function openIn(directory: string, durable: Durable): Promise<MemberStore> {
   const clock = systemClock;
   if (durable === 'data file') return openLmdbStore({ directory, clock });
+  if (durable === 'no sync') return openLmdbStore({ directory, clock, durability: 'relaxed' });
   const base = await openLmdbStore({ directory, clock, ingestsInThread: 'large' });
   const files = new DiskFiles({ directory, sync: true });
   const [timers, randomness] = [holdingTimers, systemRandomness];
