@@ -91,6 +91,17 @@ export function isConflictOrLost(error: unknown): boolean {
 }
 
 /**
+ * The error for a caller who gave the first `count` writes of a transaction: why one of them failed.
+ * A conflict at another row, or at one that the service does not name, stays the failure of the
+ * transaction, because it tells nothing about the caller's rows.
+ */
+export function failureOfFirst(count: number, error: unknown): unknown {
+  if (!(error instanceof TransactionFailedError)) return error;
+  const isOwn = error.index !== undefined && error.index < count;
+  return isOwn || !isConflict(error) ? error.reason : error;
+}
+
+/**
  * Whether a transaction met a conflict after its first `count` writes. Those are the caller's, who
  * handles their conflicts; the others are rows of the library.
  */

@@ -4,8 +4,7 @@ import { codecOf } from '../definition/codec.js';
 import type { CreateOf, KeyOf, MergeOf, NumberNames, ReadOf } from '../definition/shapes.js';
 import { storedAs } from '../definition/stored-entity.js';
 import { TooLargeError, ValueError } from '../rows/model-error.js';
-import { nameOfKey } from '../rows/row-parts.js';
-import type { RowKey, StoredRow } from '../rows/row.js';
+import type { RowKey } from '../rows/row.js';
 import { holdingTimers, type Timers } from '../../base/async/timers.js';
 import {
   isConflict,
@@ -34,6 +33,13 @@ import {
   type WriteCondition,
 } from './row-writes.js';
 import type { UpdateScope } from './update-scope.js';
+import {
+  madeNow,
+  mergeOfNothing,
+  unmoved,
+  type Pending,
+  type Unchanged,
+} from './pending-writes.js';
 import { rowUpdateQueuesOf, type PrecedingRows, type UpdateOutcome } from './row-update-queues.js';
 import { hasStamp, newStamp } from './write-stamp.js';
 
@@ -66,14 +72,6 @@ interface Stamped {
   readonly property: string;
 }
 
-/** A write that is made of the row as it is when the transaction runs. */
-interface Pending {
-  readonly key: RowKey;
-  readonly place: number;
-  /** Undefined: nothing changes. */
-  readonly make: (row: StoredRow | undefined, scope: UpdateScope) => Promise<PutWrite | undefined>;
-}
-
 /**
  * An entity group transaction: writes of one partition that apply all or none. It is never split.
  * Each method adds a write and throws `ValueError` for one of another partition, of a row that it
@@ -88,6 +86,8 @@ export class Transaction {
   readonly #rowKeys = new Set<string>();
   /** Places of rows that must exist, and that nothing writes so far, by their RowKeys. */
   readonly #required = new Map<string, number>();
+  /** RowKeys of all rows that must exist. */
+  readonly #requiredKeys = new Set<string>();
   readonly #randomness: Randomness;
   readonly #timers: Timers;
   readonly #attemptsMax: number;
@@ -250,7 +250,9 @@ export class Transaction {
    * not exist. The service checks only rows that a transaction writes, so this is a merge that
    * changes nothing but the ETag. Another write of the entity in the transaction, before or after,
    * takes its place, also one that makes the entity; a delete throws `ValueError`. An `update` that
-   * changes nothing sends nothing, so then only its read has seen the entity.
+   * changes nothing sends the merge as well, under the ETag that it has read, unless the
+   * transaction has nothing else to write. Nothing is announced for the merge alone, and no change
+   * feed names it.
    */
   require<D extends AnyDefinition>(definition: D, key: KeyOf<D>): this {
     const rowKey = codecOf(definition).key(key);
@@ -259,10 +261,12 @@ export class Transaction {
         (write) => write.kind === 'delete' && write.key.rowKey === rowKey.rowKey,
       );
       if (isDeleted) throw requiredError(rowKey);
+      this.#requiredKeys.add(rowKey.rowKey);
       return this;
     }
-    this.add({ kind: 'merge', row: { ...rowKey, properties: {} }, etag: '*' });
+    this.add(mergeOfNothing(rowKey, '*'));
     this.#required.set(rowKey.rowKey, this.#writes.length - 1);
+    this.#requiredKeys.add(rowKey.rowKey);
     return this;
   }
 
@@ -275,7 +279,8 @@ export class Transaction {
   /** Adds a write, unchanged. */
   add(write: RowWrite): this {
     const key = keyOfWrite(write);
-    if (write.kind === 'delete' && this.#required.has(key.rowKey)) throw requiredError(key);
+    const isRequired = this.#partitionKey === key.partitionKey && this.#required.has(key.rowKey);
+    if (write.kind === 'delete' && isRequired) throw requiredError(key);
     const place = this.#reserve(key);
     this.#writes[place] = write;
     return this;
@@ -366,16 +371,23 @@ export class Transaction {
     leave: (key: RowKey) => void,
   ): Promise<UpdateOutcome<readonly WriteResult[]>> {
     const places = [...this.#writes];
+    const unchanged: Unchanged[] = [];
     await Promise.all(
-      this.#pending.map(async ({ key, place, make }) => {
-        const known = preceding.get(nameOfKey(key));
-        // Another process may have written since; only a read shows that nothing is to be done.
-        places[place] =
-          (known && (await make(known, scope))) ?? (await make(await this.#table.get(key), scope));
+      this.#pending.map(async (pending) => {
+        const { place } = pending;
+        const made = await madeNow(this.#table, pending, preceding, scope);
+        places[place] = made.write;
+        if (made.row === undefined) return;
+        if (this.#requiredKeys.has(made.row.rowKey)) unchanged.push({ place, row: made.row });
         // The derived writes of the others may change this row.
-        if (places[place] === undefined) leave(key);
+        else leave(made.row);
       }),
     );
+    // Alone, a guard would protect nothing.
+    const guarded = places.some((write) => write !== undefined) ? unchanged : [];
+    for (const { place, row } of guarded) {
+      places[place] = { ...mergeOfNothing(row, row.etag), before: row };
+    }
     const sent = places.flatMap((write, place) =>
       write === undefined ? [] : [{ write: { ...write, scope }, place }],
     );
@@ -390,7 +402,8 @@ export class Transaction {
       const written = sent.flatMap(({ write, place }, index) => {
         const { etag, row } = results[index] ?? unknown;
         if (write.kind === 'delete' || etag === undefined || !isPending(place)) return [];
-        return [{ ...(row ?? write.row), etag, timestamp: 0n }];
+        const guard = guarded.find((each) => each.place === place);
+        return [{ ...(row ?? guard?.row ?? write.row), etag, timestamp: 0n }];
       });
       const result = places.map(
         (_, place) => results[sent.findIndex((each) => each.place === place)] ?? unknown,
@@ -471,11 +484,6 @@ function refuseTooLarge(table: TableGateway, writes: readonly RowWrite[]): void 
   const bytes = bytesBeyondTransaction(table, writes);
   if (bytes === undefined) return;
   throw new TooLargeError(`a transaction of about ${bytes} bytes is larger than 4 MiB`);
-}
-
-function unmoved({ type }: AnyDefinition, write: PutWrite, { rowKey }: RowKey): PutWrite {
-  if (write.row.rowKey === rowKey) return write;
-  throw new ValueError(`${type}: ifAbsent made an entity with other keys`);
 }
 
 function requiredError({ rowKey }: RowKey): ValueError {

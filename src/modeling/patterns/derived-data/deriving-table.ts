@@ -1,7 +1,7 @@
 import { nameOfKey } from '../../rows/row-parts.js';
 import { systemRandomness, type Randomness } from '../../../base/randomness.js';
 import { holdingTimers, type Timers } from '../../../base/async/timers.js';
-import { DefinitionError, ModelError, ValueError } from '../../rows/model-error.js';
+import { DefinitionError, ValueError } from '../../rows/model-error.js';
 import type { RowKey, StoredRow } from '../../rows/row.js';
 import { sameContent } from '../../rows/same-value.js';
 import {
@@ -11,7 +11,7 @@ import {
   retryConflicts,
   updateAttemptsMax,
 } from '../../table/contention.js';
-import { RequestError, TransactionFailedError } from '../../table/errors.js';
+import { TransactionFailedError } from '../../table/errors.js';
 import { absentEntityError } from '../../table/refusals.js';
 import { withEncryptedNames } from '../../table/encrypted-names.js';
 import { writeInTransaction } from '../../table/failure-of-one.js';
@@ -45,6 +45,7 @@ import {
   failureAt,
   itemsSeenBy,
   isSame,
+  refusalOf,
   sourceChangesOf,
   withoutDeleted,
   type Item,
@@ -463,19 +464,13 @@ async function failureOf(
 ): Promise<unknown> {
   if (!isConflict(error)) return error;
   const at = error instanceof TransactionFailedError ? error.index : 0;
-  if (at === undefined) return error;
+  // A service that does not name the failed operation leaves open whether a derived row was it.
+  if (at === undefined) return (await refusalOf(derived)) ?? error;
   const item = items[at];
   const overtaken = new OvertakenError(error);
   if (item !== undefined) return at < given && !item.isOwnCondition ? error : overtaken;
   const failed = derived[at - items.length];
-  if (failed === undefined) return error;
-  try {
-    await failed.onConflict?.();
-    return overtaken;
-  } catch (reason) {
-    if (!(reason instanceof ModelError) || reason instanceof RequestError) return reason;
-    return new TransactionFailedError(reason.message, failed.item, reason);
-  }
+  return failed === undefined ? error : ((await refusalOf([failed])) ?? overtaken);
 }
 
 function refuseSpread(writes: readonly RowWrite[]): void {

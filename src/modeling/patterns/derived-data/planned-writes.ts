@@ -2,7 +2,7 @@ import { ModelError, ValueError } from '../../rows/model-error.js';
 import { nameOfKey, placeOfKey } from '../../rows/row-parts.js';
 import type { StoredRow } from '../../rows/row.js';
 import { sameContent } from '../../rows/same-value.js';
-import { TransactionFailedError } from '../../table/errors.js';
+import { RequestError, TransactionFailedError } from '../../table/errors.js';
 import { keyOfWrite, type RowWrite } from '../../table/gateway.js';
 import type { Derivation, DerivedChange, DerivedWrite, RowChange } from './derivation.js';
 
@@ -20,9 +20,16 @@ export interface Item extends RowChange {
   readonly isMove: boolean;
 }
 
-/** The items that a derivation gets: without the steps of moves when it ignores them. */
+/**
+ * The items that a derivation gets: without the steps of moves when it ignores them, and without
+ * merges of nothing, such as those by which a transaction requires a row: they change no value.
+ */
 export function itemsSeenBy({ ignoresMoves = false }: Derivation, items: readonly Item[]) {
-  return ignoresMoves ? items.filter(({ isMove }) => !isMove) : items;
+  return items.filter(({ isMove, write }) => !(ignoresMoves && isMove) && !isMergeOfNothing(write));
+}
+
+function isMergeOfNothing(write: RowWrite): boolean {
+  return write.kind === 'merge' && Object.keys(write.row.properties).length === 0;
 }
 
 /** The changes of a derivation's source rows. */
@@ -95,6 +102,19 @@ function afterOne<R extends StoredRow | undefined>(
 export function failureAt(item: number, error: unknown): unknown {
   if (!(error instanceof ModelError)) return error;
   return new TransactionFailedError(error.message, item, error);
+}
+
+/** Why a repetition cannot write these derived rows, as far as they know; otherwise undefined. */
+export async function refusalOf(derived: readonly DerivedWrite[]): Promise<unknown> {
+  for (const { item, onConflict } of derived) {
+    try {
+      await onConflict?.();
+    } catch (reason) {
+      if (!(reason instanceof ModelError) || reason instanceof RequestError) return reason;
+      return new TransactionFailedError(reason.message, item, reason);
+    }
+  }
+  return undefined;
 }
 
 export function isSame(left: readonly Item[], right: readonly Item[]): boolean {

@@ -3,10 +3,9 @@ import type { AnyDefinition } from '../../definition/entity-definition.js';
 import type { CreateOf, KeyOf, PartitionOf, ReadOf } from '../../definition/shapes.js';
 import type { Stored } from '../../definition/stored-entity.js';
 import { DefinitionError } from '../../rows/model-error.js';
-import { retryConflicts } from '../../table/contention.js';
+import { failureOfFirst, retryConflicts } from '../../table/contention.js';
 import { Entities } from '../../table/entities.js';
 import { ConditionFailedError } from '../../table/errors.js';
-import { reasonOf } from '../../table/failure-of-one.js';
 import { partitionRows } from '../../table/partition-rows.js';
 import { transaction, type TransactionChange } from '../../table/transaction.js';
 import { finishMoves, moveChild, type FinishedMoves } from './move.js';
@@ -42,7 +41,9 @@ export class OneToMany<P extends AnyDefinition, C extends AnyDefinition> {
 
   /**
    * Inserts a child. Throws `EntityExistsError` when its keys are taken, `EntityNotFoundError` when
-   * it has no parent; then nothing has changed. Throws `DefinitionError` where the counter of the
+   * it has no parent, `IndexValueTakenError` when another entity has its value in an index of the
+   * table, and `TransactionFailedError` for a conflict at any other row; then nothing has changed.
+   * Throws `DefinitionError` where the counter of the
    * table counts it in another row than its parent.
    */
   async add(child: CreateOf<C>): Promise<void> {
@@ -148,10 +149,11 @@ export class OneToMany<P extends AnyDefinition, C extends AnyDefinition> {
   }
 
   async #run(change: TransactionChange): Promise<void> {
+    const writes = transaction(this.options.table, this.options).join(change);
     try {
-      await transaction(this.options.table, this.options).join(change).run();
+      await writes.run();
     } catch (error) {
-      throw reasonOf(error);
+      throw failureOfFirst(writes.size, error);
     }
   }
 }

@@ -11,9 +11,9 @@ import { Entities } from '../../table/entities.js';
 import { settledSince } from '../../table/grace.js';
 import type { TableGateway } from '../../table/gateway.js';
 import { partitionRows } from '../../table/partition-rows.js';
-import { transaction } from '../../table/transaction.js';
+import { transaction, type Transaction } from '../../table/transaction.js';
 import type { UnreadableRow } from '../../table/unreadable-row.js';
-import { reasonOf } from '../../table/failure-of-one.js';
+import { failureOfFirst } from '../../table/contention.js';
 import { typeNameOf } from './relation.js';
 
 /** The types of a one-to-one relation, and how one is found from the other. */
@@ -91,9 +91,7 @@ export class OneToOne<A extends AnyDefinition, B extends AnyDefinition> {
     const [left, right] = [codecOf(mainType).complete(main), codecOf(detailType).complete(detail)];
     this.#checkPair(left, rowKeyOf(right));
     if (this.#isTogether(rowKeyOf(left), rowKeyOf(right))) {
-      await unwrapped(
-        transaction(mainTable).insert(mainType, left).insert(detailType, right).run(),
-      );
+      await unwrapped(transaction(mainTable).insert(mainType, left).insert(detailType, right));
       return;
     }
     await this.details.insert(right);
@@ -122,7 +120,7 @@ export class OneToOne<A extends AnyDefinition, B extends AnyDefinition> {
     }
     const writes = transaction(mainTable).delete(mainType, main);
     if (hasDetail) writes.delete(detailType, key, { ifMatch: 'any' });
-    await unwrapped(writes.run());
+    await unwrapped(writes);
   }
 
   /**
@@ -202,11 +200,11 @@ export class OneToOne<A extends AnyDefinition, B extends AnyDefinition> {
   }
 }
 
-async function unwrapped(work: Promise<unknown>): Promise<void> {
+async function unwrapped(writes: Transaction): Promise<void> {
   try {
-    await work;
+    await writes.run();
   } catch (error) {
-    throw reasonOf(error);
+    throw failureOfFirst(writes.size, error);
   }
 }
 
