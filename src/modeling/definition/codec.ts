@@ -35,6 +35,13 @@ export interface Mark {
   readonly wire: WireValue;
 }
 
+/** What the computed properties of a row should be, by their stored names. */
+export interface StaleComputed {
+  readonly properties: RowProperties;
+  /** Which of these are to be encrypted. */
+  readonly encrypt: readonly string[];
+}
+
 /** An entity with all of its values, to be inserted. */
 export type Completed<D extends AnyDefinition> = Stored<ReadOf<D>> & CreateOf<D>;
 
@@ -76,10 +83,11 @@ export interface EntityCodec<D extends AnyDefinition> {
   /** As `fromRow` or `fromPartialRow`; undefined for a row of another type. */
   fromOwnRow(row: StoredRow, names?: readonly string[]): Stored<Partial<ReadOf<D>>> | undefined;
   /**
-   * The stored computed properties of a row that differ from those computed from its other values,
-   * because their writer did not know the definition. None for a row of an older version.
+   * How the stored computed properties of a row differ from those computed from its other values,
+   * because their writer did not know the definition. Undefined when none does, and for a row of an
+   * older version.
    */
-  staleComputed(row: StoredRow): RowProperties;
+  staleComputed(row: StoredRow): StaleComputed | undefined;
   /** Whether a row is of this type, by its keys and by its type property, if it has one. */
   matches(row: Row): boolean;
   key(key: KeyOf<D>): RowKey;
@@ -249,16 +257,19 @@ class DefinitionCodec<D extends AnyDefinition> implements EntityCodec<D> {
     return this.#decode(row, this.#fields.filter(isWanted), how) as Stored<Partial<ReadOf<D>>>;
   }
 
-  staleComputed(row: StoredRow): RowProperties {
-    if (this.#computed.length === 0 || isOutdated(this.definition, row)) return {};
-    const { properties } = this.shownRow(this.fromRow(row));
-    const stale: Record<string, WireValue> = {};
+  staleComputed(row: StoredRow): StaleComputed | undefined {
+    if (this.#computed.length === 0 || isOutdated(this.definition, row)) return undefined;
+    const whole = this.shownRow(this.fromRow(row));
+    const properties: Record<string, WireValue> = {};
     for (const name of this.#computed) {
-      const [given, stored] = [own(properties, name), own(row.properties, name)];
+      const [given, stored] = [own(whole.properties, name), own(row.properties, name)];
       if (given === undefined || (stored !== undefined && sameValue(given, stored))) continue;
-      setOwn(stale, name, given);
+      setOwn(properties, name, given);
     }
-    return stale;
+    const stale = Object.keys(properties);
+    if (stale.length === 0) return undefined;
+    const encrypt = stale.filter((name) => whole.encrypt?.includes(name) === true);
+    return { properties, encrypt };
   }
 
   matches(row: Row): boolean {

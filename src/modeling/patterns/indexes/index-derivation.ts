@@ -9,6 +9,7 @@ import type {
   RowChange,
 } from '../derived-data/derivation.js';
 import { failureAt } from '../derived-data/planned-writes.js';
+import { recomputed } from '../derived-data/recomputed.js';
 import { rowAfter } from '../derived-data/row-after.js';
 import type { OutboxMessage } from '../transactional-outbox/outbox.js';
 import {
@@ -67,9 +68,7 @@ export class IndexDerivation implements Derivation {
     const after = rowAfter(current, write);
     if (write.kind === 'delete' || after === undefined || !codec.matches(after)) return write;
     const stale = codec.staleComputed(after);
-    if (Object.keys(stale).length === 0) return write;
-    const { row } = write;
-    return { ...write, row: { ...row, properties: { ...row.properties, ...stale } } };
+    return stale === undefined ? write : recomputed(write, after, stale, this.#places.table);
   }
 
   plan(): DerivationPlan {
