@@ -78,15 +78,15 @@ export function processesConformance(suite: ConformanceSuite): void {
 
   it('sums up the additions of several processes', async (t) => {
     const { store, spawn } = await setUp(suite, t);
-    const children = [await spawn?.('beside'), await spawn?.('beside')];
+    const children = [await spawn?.('beside'), await spawn?.('beside'), await spawn?.('beside')];
     const stores = [store, ...children.flatMap((child) => (child ? [child.store] : []))];
-    assert.equal(stores.length, 3);
+    assert.equal(stores.length, 4);
     const additions = stores.flatMap((each, index) =>
       Array.from({ length: 300 }, () => commit(each, { adds: [add('sum', 10 ** index)] })),
     );
     const versions = await Promise.all(additions);
-    assert.equal(new Set(versions).size, 900);
-    for (const each of stores) assert.equal(await counterOf(each, 'sum'), 300 * 111);
+    assert.equal(new Set(versions).size, 1200);
+    for (const each of stores) assert.equal(await counterOf(each, 'sum'), 300 * 1111);
     for (const child of children) await child?.store.close();
   });
 }
