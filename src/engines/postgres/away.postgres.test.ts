@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
+import { Client } from 'pg';
 import { postgresUnderTest, runSql } from '../../../test/support/engine-postgres.js';
 import { postgresOfSuite } from '../../../test/support/postgres-of-suite.js';
 import { startPostgres, withoutPostgres } from '../../../test/support/postgres-server.js';
@@ -62,6 +63,64 @@ void describe('a PostgreSQL store', { skip: withoutPostgres }, () => {
     assert.equal(String((await read)?.value), 'before');
     assert.equal(store.trouble(), undefined);
     await dispose();
+  });
+
+  it('is well while its connections write and the database takes no more of them', async (t) => {
+    const server = await startPostgres(['max_connections=12', 'superuser_reserved_connections=1']);
+    t.after(() => server.dispose());
+    const { url } = server;
+    const troubles: unknown[] = [];
+    const trouble = (each: unknown) => void troubles.push(each);
+    const store = await openPostgresStore({ url, clock: systemClock, events: { trouble } });
+    // As many as there are connections that reads share.
+    for (let read = 0; read < 8; read += 1) await store.get(keyOf('before'));
+    const others: Client[] = [];
+    const leave = async () => {
+      for (const client of others.splice(0)) await client.end();
+    };
+    const fill = async () => {
+      for (;;) {
+        const client = new Client(url);
+        client.on('error', () => undefined);
+        try {
+          await client.connect();
+        } catch {
+          return;
+        }
+        others.push(client);
+      }
+    };
+    await fill();
+    const first = put(store, 'first');
+    while (store.trouble() === undefined) await pause(5);
+    assert.match(store.trouble()?.message ?? '', /too many clients/);
+    await leave();
+    assert.ok((await first).ok);
+    assert.equal(store.trouble(), undefined);
+
+    await fill();
+    const [locker] = others;
+    assert.ok(locker !== undefined);
+    await locker.query('begin');
+    await locker.query('select from tabularium.kv_slot for update');
+    // The connection that is open is busy with the first commit, so the next one needs another.
+    const locked = put(store, 'locked');
+    const busy = "select from pg_stat_activity where wait_event_type = 'Lock'";
+    while ((await locker.query(busy)).rows.length === 0) await pause(5);
+    const other = Buffer.concat([partitionPrefix('tables', 'account', 1, 'other'), keyOf('row')]);
+    const puts = [{ key: other, value: other }];
+    const waiting = store.commit({ checks: [], puts, deletes: [] });
+    troubles.length = 0;
+    while (troubles.length === 0) await pause(5);
+    assert.equal(store.trouble(), undefined);
+    await locker.query('rollback');
+    assert.ok((await locked).ok);
+    assert.ok((await put(store, 'second')).ok);
+    assert.equal(String((await store.get(keyOf('second')))?.value), 'second');
+    assert.equal(store.trouble(), undefined);
+    await leave();
+    assert.ok((await waiting).ok);
+    await store.close();
   });
 
   it('can be closed while no database answers', async () => {

@@ -3,6 +3,7 @@ import { within } from '../../base/async/deadline.js';
 import { InFlight } from '../../base/async/in-flight.js';
 import type { Timers } from '../../base/async/timers.js';
 import { cutOff, readAsBytes } from './binary-results.js';
+import { mayBeOfCommit } from './commit-warning.js';
 import { productOf, rulesOf, type Product } from './product.js';
 import { bytesOf, type Field, type Row } from './rows.js';
 import type { Statement } from './statements.js';
@@ -45,9 +46,6 @@ interface QueryText {
   readonly name?: string;
 }
 
-/** The code of a message that is no warning. */
-const noticeCode = '00000';
-
 /** Sent once per connection, so it is not prepared. */
 const versionText = 'select version()';
 
@@ -69,8 +67,8 @@ export class Connection {
     client.on('end', () => {
       this.#isLost = true;
     });
-    client.on('notice', ({ code }) => {
-      if (code !== noticeCode) this.#hasWarned = true;
+    client.on('notice', (notice) => {
+      if (mayBeOfCommit(notice)) this.#hasWarned = true;
     });
   }
 
@@ -125,8 +123,8 @@ export class Connection {
   }
 
   /**
-   * Whether the server has sent a warning since this was last asked. It warns of a commit that it
-   * acknowledges without its standby, because somebody has ended the wait. Always false for
+   * Whether the server may have warned of a commit since this was last asked: it warns of one that
+   * it acknowledges without its standby, because somebody has ended the wait. Always false for
    * products without standbys, whose warnings have other reasons.
    */
   takeWarning(): boolean {

@@ -21,12 +21,15 @@ const unprepare = '. A pooler that shares connections needs prepare=false in the
  */
 export const preparedCodes: readonly string[] = ['42P05', '26000'];
 
+/** The database has as many connections as it takes. It serves those. */
+export const fullCode = '53300';
+
 /** Advice for people, by the code of the error of the database or of the connection. */
 const advice: Readonly<Record<string, string>> = {
   '28P01': '. Look at the password in its URL',
   '3D000': '. Make the database first: create database NAME',
   '42501': '. Let its user make the schema (grant create on database), or own it',
-  '53300': '. Raise max_connections, or put a pooler between',
+  [fullCode]: '. Raise max_connections, or put a pooler between',
   ECONNREFUSED: '. Start it, or look at the host and the port in its URL',
   ENOTFOUND: '. Look at the host in its URL',
   ...Object.fromEntries(preparedCodes.map((code) => [code, unprepare])),

@@ -160,6 +160,25 @@ void describe('a PostgreSQL engine behind PgBouncer', { skip }, () => {
     await writer.close();
   });
 
+  it('refuses standbys whose connections have no transactions', async () => {
+    for (const parameters of ['', '?prepare=false']) {
+      const reader = openReplicaStore({
+        url: urlOf('statement', parameters),
+        schema: 'tabularium',
+      });
+      await assert.rejects(reader.assertUsable(), (error) => {
+        assert.ok(error instanceof DatabaseError);
+        assert.match(error.message, /^A standby cannot be used\..* takes no transactions/);
+        return true;
+      });
+      await assert.rejects(
+        reader.get(Buffer.from('key')),
+        /^StoreUnavailableError: .*statement mode/,
+      );
+      await reader.close();
+    }
+  });
+
   it('refuses connections that have no transactions', async () => {
     for (const parameters of ['', '?prepare=false']) {
       const url = urlOf('statement', parameters);

@@ -8,7 +8,7 @@ import { shownAddress } from './hosts.js';
 import { Connection } from './connection.js';
 import type { ConnectionSource } from './connection-source.js';
 import { rulesOf } from './product.js';
-import { assertUnshared } from './unshared.js';
+import { assertTransactions, assertUnshared } from './unshared.js';
 
 export interface ReplicasOptions {
   /** In the order in which they are tried. */
@@ -29,8 +29,8 @@ const backOffMs = { first: 20, last: 500 };
 export class Replicas implements ConnectionSource {
   readonly retries: ConnectionSource['retries'];
   readonly #options: ReplicasOptions;
-  /** The standbys whose connections share nothing, by their places. */
-  readonly #unshared = new Set<number>();
+  /** The standbys whose connections were checked, by their places. */
+  readonly #checked = new Set<number>();
   #current = 0;
   /** The connections to the current standby; among them ones that are lost. */
   #connections: Connection[] = [];
@@ -61,7 +61,7 @@ export class Replicas implements ConnectionSource {
           const connection = await this.#open(at, false);
           await connection.close();
         } catch (error) {
-          if (!sharesProcesses(error)) return;
+          if (!isOfPooler(error)) return;
           const text = `A standby cannot be used. ${shownAddress(address)}: ${reasonOf(error)}`;
           throw new DatabaseError(text, { cause: error });
         }
@@ -91,17 +91,22 @@ export class Replicas implements ConnectionSource {
     throw new StoreUnavailableError(`No standby answers: ${reasons.join('; ')}`, { cause });
   }
 
-  /** Throws `DatabaseError` for one behind a pooler that would mix up what is prepared. */
+  /**
+   * Throws `DatabaseError` for one behind a pooler that takes no transactions or would mix up what
+   * is prepared.
+   */
   async #open(at: number, pipelines: boolean): Promise<Connection> {
     const { addresses, prepares, timers } = this.#options;
     const { signal } = this.#closing;
     const own = { address: addresses[at] ?? '', prepares, isRelaxed: false, timers };
     const connection = await Connection.open({ ...own, pipelines }, signal);
-    if (prepares && !this.#unshared.has(at) && rulesOf(connection.product).namesProcesses) {
+    if (this.#checked.has(at)) return connection;
+    await connection.prepare(() => assertTransactions(connection), signal);
+    if (prepares && rulesOf(connection.product).namesProcesses) {
       const another = () => Connection.open({ ...own, pipelines: false }, signal);
       await connection.prepare(() => assertUnshared(connection, another), signal);
-      this.#unshared.add(at);
     }
+    this.#checked.add(at);
     return connection;
   }
 
@@ -121,7 +126,7 @@ export class Replicas implements ConnectionSource {
   }
 }
 
-/** Whether an error comes from a pooler that shares processes among connections. */
-function sharesProcesses(error: unknown): boolean {
+/** Whether an error comes from a pooler that must not be before a standby. */
+function isOfPooler(error: unknown): boolean {
   return error instanceof DatabaseError || preparedCodes.includes(codeOf(error) ?? '');
 }

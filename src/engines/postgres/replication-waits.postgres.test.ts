@@ -8,6 +8,7 @@ import { systemClock } from '../../base/clock.js';
 import { it } from '../../base/conformance/limited-test.js';
 import { partitionPrefix } from '../../kv/partition-prefix.js';
 import type { Store } from '../../kv/store.js';
+import { quoted } from './statements.js';
 
 const prefix = partitionPrefix('tables', 'account', 1, 'partition');
 
@@ -20,6 +21,30 @@ void describe('a commit that waits for a synchronous standby', { skip: withoutPo
   const server = postgresOfSuite();
 
   for (const commitForm of ['function', 'transaction'] as const) {
+    it(`is acknowledged although functions of others warn of each statement (${commitForm})`, async () => {
+      const { url } = server();
+      const { store, schema, dispose } = await postgresUnderTest({
+        url,
+        clock: systemClock,
+        commitForm,
+      });
+      const own = quoted(schema);
+      await runSql(
+        url,
+        `create function ${own}.warns() returns trigger language plpgsql as
+          $$ begin raise warning 'look at %', tg_op; return null; end $$;
+        create trigger warns after insert or update on ${own}.kv
+          for each statement execute function ${own}.warns();
+        create trigger warns after insert or update on ${own}.kv_session
+          for each statement execute function ${own}.warns()`,
+      );
+      for (const name of ['one', 'two', 'three']) assert.ok((await put(store, name)).ok);
+      // A batch whose outcome is in doubt closes its session.
+      const closed = `select from ${own}.kv_session where closed`;
+      assert.equal((await runSql(url, closed)).length, 0);
+      await dispose();
+    });
+
     for (const ends of ['pg_cancel_backend', 'pg_terminate_backend'] as const) {
       it(`is not acknowledged when ${ends} ends the wait (${commitForm})`, async (t) => {
         const { url } = server();

@@ -76,6 +76,11 @@ export class Session {
     this.#options = options;
   }
 
+  /** Whether it has a connection that is not known to be lost. */
+  get isOpen(): boolean {
+    return this.#open?.connection.isLost === false;
+  }
+
   /**
    * Applies a batch exactly once, also when connections are lost. Rejects with `CommitUnknownError`
    * when no server tells the outcome within 30 s of a loss; after any other rejection nothing was
@@ -126,7 +131,7 @@ export class Session {
     const { acknowledgements } = this.#options;
     // Another connection may have detected lost commits; this one leads to the same database.
     if (acknowledgements.refusal !== undefined) throw acknowledgements.refusal;
-    if (this.#open?.connection.isLost === false) return this.#open;
+    if (this.#open !== undefined && this.isOpen) return this.#open;
     this.#open = await this.#attempted(() => this.#openOnce());
     return this.#open;
   }

@@ -1,6 +1,7 @@
 import type { Bytes } from '../../base/bytes.js';
 import type { Clock } from '../../base/clock.js';
 import { holdingTimers, systemTimers, type Timers } from '../../base/async/timers.js';
+import { codeOf } from '../../base/thrown.js';
 import { systemRandomness, type Randomness } from '../../base/randomness.js';
 import { StoreClosedError, type StoreUnavailableError } from '../../kv/errors.js';
 import type { Guarded, GuardedBatch, GuardedRangeOptions } from '../../kv/guards.js';
@@ -13,7 +14,7 @@ import type { ServedStore } from '../../kv/served-store.js';
 import type { CommitBatch, CommitResult, Entry, KeyRange, RangePage } from '../../kv/store.js';
 import { Acknowledgements, type Loss } from './acknowledgements.js';
 import { GroupCommit } from './group-commit.js';
-import { DatabaseError } from './database-error.js';
+import { DatabaseError, fullCode } from './database-error.js';
 import { addressesOf, isUnprepared } from './hosts.js';
 import type { Connection } from './connection.js';
 import { assertTables, migrate } from './migrations.js';
@@ -243,7 +244,9 @@ export class PostgresStore implements MemberStore, ServedStore {
   }
 
   trouble(): Error | undefined {
-    return this.#acknowledgements.refusal ?? this.#primary.trouble;
+    const { refusal } = this.#acknowledgements;
+    const { trouble } = this.#primary;
+    return refusal ?? (this.#servesBeside(trouble) ? undefined : trouble);
   }
 
   hasLost(): boolean {
@@ -289,6 +292,12 @@ export class PostgresStore implements MemberStore, ServedStore {
     const noHeartbeat = (error: unknown) => events?.noHeartbeat?.(error);
     const statement = statements.beat;
     return [sweep, heartbeat({ ...parts, statement, onRefused: noHeartbeat })];
+  }
+
+  /** Whether writes go on in spite of a trouble: the database only takes no more connections. */
+  #servesBeside(trouble: StoreUnavailableError | undefined): boolean {
+    const isFull = codeOf(trouble?.cause) === fullCode;
+    return isFull && this.#sessions.some(({ isOpen }) => isOpen);
   }
 
   #assertOpen(): void {

@@ -1,3 +1,4 @@
+import { codeOf, messageOf } from '../../base/thrown.js';
 import { DatabaseError } from './database-error.js';
 import type { Connection } from './connection.js';
 import { numberOf } from './rows.js';
@@ -7,6 +8,26 @@ import { numberOf } from './rows.js';
  * before, as long as both ask in turns. So the first one asks twice in a row as well.
  */
 const questionsInARow = 2;
+
+/** What a pooler in statement mode answers to the begin of a transaction: a violation. */
+const noTransactionsCode = '08P01';
+
+/**
+ * Throws `DatabaseError` when the connection takes no transactions, as behind a pooler in statement
+ * mode. A page that needs a second statement would then fail, at random.
+ */
+export async function assertTransactions(connection: Connection): Promise<void> {
+  try {
+    await connection.run('begin');
+    await connection.run('rollback');
+  } catch (error) {
+    if (codeOf(error) !== noTransactionsCode) throw error;
+    const text =
+      `It takes no transactions (${messageOf(error)}), as a pooler in statement mode: have the ` +
+      'pooler in session mode, or in transaction mode with prepare=false in the URL.';
+    throw new DatabaseError(text, { cause: error });
+  }
+}
 
 const processOf = { name: 'process', text: 'select pg_backend_pid()::bigint' };
 
