@@ -75,7 +75,14 @@ describe('the journal of a server', () => {
       assert.equal(existsSync(folder), isKept, JSON.stringify(options));
     }
     assert.equal(existsSync(folder), false, 'a server that has closed leaves none');
-    assert.equal(settingsOf({ inMemory: true, journal: 'on' }).journal, 'off');
+    for (const options of [{}, { journal: 'off' }] as const) {
+      assert.equal(settingsOf({ inMemory: true, ...options }).journal, 'off');
+    }
+  });
+
+  it('is refused in memory, which says what to do', () => {
+    const wrong = /^ServerOptionsError: journal is for a data directory.*leave one of them out/;
+    assert.throws(() => settingsOf({ inMemory: true, journal: 'on' }), wrong);
   });
 
   it('is refused with relaxed durability, which says what to do', () => {

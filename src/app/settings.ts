@@ -101,7 +101,7 @@ export function settingsOf(options: ServerOptions): ServerSettings {
   return {
     storage: storageOf(options),
     stores: storesOf(options),
-    balancer: options.balancer ?? 'advise',
+    balancer: balancerOf(options),
     listeners,
     allowedHosts: allowedHostsOf(
       options.allowHosts ?? [],
@@ -131,6 +131,7 @@ export function settingsOf(options: ServerOptions): ServerSettings {
 
 function storageOf(options: ServerOptions): StorageChoice {
   const { location, inMemory } = options;
+  refuseWithoutDatabase(options);
   if (inMemory === true && (options.engine === 'postgres' || options.postgresUrl !== undefined)) {
     throw wrongOption(['inMemory'], "excludes engine 'postgres': give one of them");
   }
@@ -169,6 +170,16 @@ function storesOf({
   return Object.freeze(Object.fromEntries(members));
 }
 
+/** Throws `ServerOptionsError` for one that has nothing to balance. */
+function balancerOf({ balancer, stores }: ServerOptions): 'off' | 'advise' | 'on' {
+  if (stores === undefined && balancer !== undefined && balancer !== 'off') {
+    const problem =
+      'is for data in several stores: give stores ({} when there is none yet), or off';
+    throw wrongOption(['balancer'], problem);
+  }
+  return balancer ?? 'advise';
+}
+
 /** What nobody means as a directory. It may have a password. */
 const urlForm = /^[a-z][a-z0-9+.-]*:\/\//i;
 
@@ -200,6 +211,21 @@ export function memberOf(
   return storageOf(isLost ? { inMemory: true } : { ...member, location });
 }
 
+const databaseOptions = [
+  'postgresSchema',
+  'postgresReplicas',
+  'postgresCommits',
+  'onLostCommits',
+] as const;
+
+/** Throws `ServerOptionsError` for an option of a database where there is none. */
+function refuseWithoutDatabase(options: ServerOptions): void {
+  if (options.engine === 'postgres' || options.postgresUrl !== undefined) return;
+  const name = databaseOptions.find((each) => options[each] !== undefined);
+  if (name === undefined) return;
+  throw wrongOption([name], "is for engine 'postgres': leave it out, or give postgresUrl");
+}
+
 /** PostgreSQL would cut a longer name off. */
 const schemaBytesMax = 63;
 
@@ -208,9 +234,6 @@ function postgresOf(options: ServerOptions, directory: string): PostgresChoice |
   const { engine, postgresUrl: url, postgresSchema, onLostCommits } = options;
   const { postgresCommits, postgresReplicas } = options;
   if (url === undefined) {
-    if (engine !== 'postgres' && options.postgresReplicas !== undefined) {
-      throw wrongOption(['postgresReplicas'], "is for engine 'postgres': leave it out");
-    }
     if (engine !== 'postgres') return undefined;
     throw wrongOption(['postgresUrl'], "is needed with engine 'postgres': give the database");
   }
@@ -241,7 +264,11 @@ function postgresOf(options: ServerOptions, directory: string): PostgresChoice |
 /** Whether one process that owns its data keeps a journal. Throws `ServerOptionsError`. */
 export function journalOf(options: ServerOptions): 'on' | 'off' {
   const { journal, durability, inMemory, engine, postgresUrl } = options;
-  if (inMemory === true) return 'off';
+  if (inMemory === true) {
+    if (journal !== 'on') return 'off';
+    const problem = 'is for a data directory, and inMemory keeps none: leave one of them out';
+    throw wrongOption(['journal'], problem);
+  }
   if (engine === 'postgres' || postgresUrl !== undefined) {
     if (journal !== 'on') return 'off';
     throw wrongOption(['journal'], "is for engine 'lmdb': leave one of them out");

@@ -37,6 +37,30 @@ describe('server options', () => {
     });
   }
 
+  const alone: readonly [options: ServerOptions, message: RegExp][] = [
+    [{ postgresSchema: 'own' }, /^postgresSchema is for engine 'postgres': leave it out, or give/],
+    [{ postgresReplicas: 'postgres://host/name' }, /^postgresReplicas is for engine 'postgres'/],
+    [{ postgresCommits: 'function' }, /^postgresCommits is for engine 'postgres'/],
+    [{ onLostCommits: 'accept' }, /^onLostCommits is for engine 'postgres'/],
+    [{ onLostCommits: 'refuse', engine: 'lmdb' }, /^onLostCommits is for engine 'postgres'/],
+    [{ balancer: 'on' }, /^balancer is for data in several stores: give stores/],
+    [{ balancer: 'advise' }, /^balancer is for data in several stores/],
+  ];
+  for (const [options, message] of alone) {
+    it(`refuse what would have no effect: ${JSON.stringify(options)}`, () => {
+      for (const place of [{ inMemory: true }, { location: 'data' }]) {
+        if ('engine' in options && 'inMemory' in place) continue;
+        const given = { ...place, ...options };
+        assert.throws(() => settingsOf(given), { name: 'ServerOptionsError', message });
+      }
+    });
+  }
+
+  it('may say what is so without them', () => {
+    assert.equal(settingsOf({ location: 'data', balancer: 'off' }).balancer, 'off');
+    assert.equal(settingsOf({ location: 'data', balancer: 'on', stores: {} }).balancer, 'on');
+  });
+
   const unknown: readonly [options: object, message: RegExp][] = [
     [{ tabelPort: 1 }, /has no member 'tabelPort'.*Did you mean 'tablePort'\?/],
     [{ acounts: [] }, /Did you mean 'accounts'\?/],

@@ -128,6 +128,9 @@ const separatelyResolved: ReadonlySet<string> = new Set([
   'accounts',
 ]);
 
+/** Options that need others, so that their defaults must not look like given values. */
+const refusedAlone: ReadonlySet<string> = new Set(['postgresSchema', 'onLostCommits', 'balancer']);
+
 /** The values of the other options, as in a program. */
 function serverValues(values: OptionValues): Readonly<Record<string, unknown>> {
   const names = Object.keys(serverTable).filter(isServerOption);
@@ -135,7 +138,8 @@ function serverValues(values: OptionValues): Readonly<Record<string, unknown>> {
     .filter((name) => !separatelyResolved.has(name))
     .map((name) => {
       const { startDefault, defaultValue } = optionTable[name];
-      return [name, programValue(values, name) ?? startDefault ?? defaultValue] as const;
+      const absent = refusedAlone.has(name) ? undefined : (startDefault ?? defaultValue);
+      return [name, programValue(values, name) ?? absent] as const;
     })
     .filter(([, value]) => value !== undefined);
   return Object.fromEntries(entries);
