@@ -31,6 +31,7 @@ import { noLoad } from '../exchange/request-load.js';
 import type { RequestObserver, RequestRecord } from '../exchange/record.js';
 import { conclude, observe } from './record-exchange.js';
 import { deadlineCheckMs } from './deadline.js';
+import { refusedHead } from './refused-head.js';
 import { parserFailure, refusalText, speakTlsText, type ParserError } from './refusal.js';
 import { SampledWarning } from './sampled-log.js';
 
@@ -245,6 +246,15 @@ export class HttpServer {
     const { clock, randomness } = this.#options;
     const connection = this.#connections.get(request.socket);
     invariant(connection !== undefined, 'a request comes over a known connection');
+    const refused = refusedHead(request);
+    if (refused !== undefined || connection.refusal !== undefined) {
+      // Nothing behind a refusal is served.
+      if (refused !== undefined && connection.refusal === undefined) {
+        this.#refuse(connection, refused, request.method ?? '');
+      }
+      request.resume();
+      return;
+    }
     const exchange = new Exchange(request, response, {
       service: this.#options.service.name,
       requestId: randomness.uuid(),

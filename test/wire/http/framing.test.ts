@@ -52,6 +52,27 @@ const table: readonly Framed[] = [
     sent: (body) => oneChunk(body),
     ...served,
   },
+  {
+    what: 'an empty member of the codings',
+    fields: `Transfer-Encoding: , chunked`,
+    sent: (body) => oneChunk(body),
+    ...served,
+  },
+  ...['gzip, chunked', 'identity, chunked', 'gzip\r\nTransfer-Encoding: chunked'].map(
+    (codings) => ({
+      what: `the codings ${JSON.stringify(codings)}`,
+      fields: `Transfer-Encoding: ${codings}`,
+      sent: (body: string) => oneChunk(body),
+      status: 501,
+      goesOn: false,
+    }),
+  ),
+  {
+    what: 'chunked twice',
+    fields: 'Transfer-Encoding: chunked, chunked',
+    sent: (body) => oneChunk(oneChunk(body)),
+    ...refused,
+  },
   { what: 'zip, chunked', fields: 'Transfer-Encoding: zip', sent: (body) => body, ...refused },
   {
     what: 'chunked before another coding',
@@ -167,8 +188,27 @@ describe('the head of a request', () => {
     assert.deepEqual(await answers('expected', withField('Expect: 100-continue')), [201, 200]);
   });
 
-  it('with another Expect is served as one without', async () => {
-    assert.deepEqual(await answers('unknown', withField('Expect: a-wonder')), [201, 200]);
+  it('with another Expect is refused, and the connection ends', async () => {
+    assert.deepEqual(await answers('unknown', withField('Expect: a-wonder')), [417, 0]);
+  });
+
+  it('is refused behind the answer to the request before it, and nothing behind it is served', async () => {
+    using connection = new RawConnection(started.server.tablePort);
+    const body = json('coded');
+    const coded = signedRequest({ method: 'POST', target, body })
+      .toString('latin1')
+      .replace(/Content-Length: \d+/i, 'Transfer-Encoding: gzip, chunked')
+      .replace(body, oneChunk('x'.repeat(300_000)));
+    const behind = signedRequest({ method: 'POST', target, body: json('behindcoded') });
+    connection.write(signedRequest({ target }));
+    connection.write(coded);
+    connection.write(behind);
+    const statuses: unknown[] = [];
+    for (let turn = 0; turn < 3; turn += 1) statuses.push((await connection.read())?.status);
+    assert.deepEqual(statuses, [200, 501, undefined]);
+    using other = new RawConnection(started.server.tablePort);
+    other.write(signedRequest({ target }));
+    assert.doesNotMatch((await other.read())?.text ?? '', /coded"/);
   });
 
   it('may name its target with scheme and authority', async () => {
