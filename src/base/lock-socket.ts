@@ -97,10 +97,12 @@ async function listen(
   return {
     name,
     async close() {
+      // Node removes the file when the server closes, and blocks the process meanwhile, for as long
+      // as the disk does not answer. So a thread of the pool removes it before.
+      await removeSocket(directory, name);
       const closed = new Promise((done) => server.close(done));
       for (const connection of connections) connection.destroy();
       await closed;
-      await removeSocket(directory, name);
     },
   };
 }

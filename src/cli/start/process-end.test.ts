@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { readFile } from 'node:fs/promises';
+import { readFile, writeFile } from 'node:fs/promises';
 import { constants } from 'node:os';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
@@ -53,6 +53,11 @@ async function assertUsable(location: string): Promise<void> {
 const trap =
   'data:text/javascript,process.on("SIGUSR2",()=>{throw new Error("nobody expected this")})';
 const trapped = { nodeArgs: ['--import', trap] };
+/** Is caught as by a disk that never answers, once a stop has begun. */
+const trapOfStop =
+  'data:text/javascript,process.once("SIGTERM",()=>setImmediate(()=>' +
+  'Atomics.wait(new Int32Array(new SharedArrayBuffer(4)),0,0)))';
+const caught = { nodeArgs: ['--import', trapOfStop] };
 const unexpected = /"level":60,.*nobody expected this.*"msg":"unexpected error: the process ends"/;
 
 /** The codes in the first column of the table under the heading. */
@@ -121,6 +126,17 @@ void describe('the end of a process', { skip: process.platform === 'win32' }, ()
       const ended = once(spawn(process.execPath, [child, directory.path]), 'exit');
       assert.deepEqual(await ended, [7, null]);
     }
+  });
+
+  void it('comes in time, also when a stop has caught its main thread', costly(), async () => {
+    await using directory = await temporaryDirectory();
+    const location = join(directory.path, 'data');
+    const config = join(directory.path, 'config.yaml');
+    await writeFile(config, 'limits: { closeTimeoutMs: 1 }');
+    const server = await startCli(['--location', location, '--config', config], caught);
+    server.child.kill('SIGTERM');
+    assert.equal((await server.result).signal, 'SIGKILL');
+    await assertUsable(location);
   });
 
   void it(

@@ -1,4 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises';
+import { Worker } from 'node:worker_threads';
 import { haltWrites } from '../../app/store-writes.js';
 
 /** The exit codes of a server. */
@@ -14,7 +15,7 @@ export const exitCodes = {
 } as const;
 
 /** How long pending writes and file operations may take before the process is killed. */
-const patienceMs = 1_000;
+export const patienceMs = 1_000;
 /** How long a slow reader of the log may take; the rest is lost. */
 const logPatienceMs = 500;
 const lookEveryMs = 5;
@@ -48,6 +49,35 @@ export async function endProcess(
   process.kill(process.pid, 'SIGKILL');
   // Process 1 of a container cannot be killed from inside.
   return process.abort();
+}
+
+/**
+ * The program of the thread: a text, which needs no disk. It counts in steps, so that a process
+ * that was suspended meanwhile has its time afterwards.
+ */
+const killerText = `
+  const { workerData } = require('node:worker_threads');
+  const steps = 4;
+  function step(left) {
+    if (left === 0) process.kill(process.pid, 'SIGKILL');
+    else setTimeout(step, workerData / steps, left - 1);
+  }
+  step(steps);
+`;
+
+/**
+ * Kills the process after this time, unless it has ended by then, also when its main thread is
+ * caught in a system call, as calls on a disk that does not answer are, or in a loop.
+ */
+export function killAfter(limitMs: number): void {
+  try {
+    const killer = new Worker(killerText, { eval: true, workerData: limitMs });
+    killer.unref();
+    // A process that is short of threads or memory ends without it, as a rule.
+    killer.on('error', () => undefined);
+  } catch {
+    // The same, where the system refuses a thread at once.
+  }
 }
 
 /** No new work begins in the turn of the event loop in which this resolves. */

@@ -3,7 +3,7 @@ import type { ServerOptions } from '../../app/index.js';
 import { endsWithin } from '../../base/async/deadline.js';
 import { holdingTimers } from '../../base/async/timers.js';
 import type { StartLog } from './log.js';
-import { endProcess, exitCodes } from './process-end.js';
+import { endProcess, exitCodes, killAfter, patienceMs } from './process-end.js';
 import { firstStopSignal, signalExitCode, type StopSignal } from './stop-signals.js';
 
 /** How long an end waits for a start in progress: to close what that opens, or for its error. */
@@ -93,6 +93,7 @@ export function guardProcess({ log, stopMsMax, release, hangup }: GuardOptions):
     onFatal,
     stopSignal: firstStopSignal((signal) => void end(signalExitCode(signal))),
     async stop(stopped) {
+      killAfter(stopMsMax + 2 * patienceMs);
       const limit = { limitMs: stopMsMax, timers: holdingTimers };
       if (await endsWithin(stopped, limit)) {
         log.log.info('stopped');
