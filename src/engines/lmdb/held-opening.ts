@@ -46,7 +46,7 @@ async function attachHeld(
     if (connection === undefined) continue;
     refusal = notLetIn(directory);
     try {
-      if (await withinWait(isHeld(connection), options, () => 'held by another process')) {
+      if (await withinWait(isHeld(connection), options)) {
         return attach(directory, options);
       }
     } finally {

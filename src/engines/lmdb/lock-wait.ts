@@ -3,14 +3,19 @@ import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 import type { RootDatabase } from 'lmdb';
 import type { Bytes } from '../../base/bytes.js';
-import type { Timers } from '../../base/async/timers.js';
+import type { Timer, Timers } from '../../base/async/timers.js';
 import { DataDirectoryError } from './directory/data-directory-error.js';
 import { within } from '../../base/async/deadline.js';
 import type { Environment } from './environment.js';
 import { writeTransaction } from './write-transaction.js';
 
-/** After this time a start reports what it waits for; `lockWaitMs` bounds the wait. */
+/** After this time a start reports a held lock that it waits for; `lockWaitMs` bounds the wait. */
 export const quietMs = 1_000;
+/**
+ * The same while only a child or a thread can tell whether the lock is held: on a busy machine it
+ * takes seconds to begin.
+ */
+export const unsureMs = 5_000;
 export const lockWaitMs = 30_000;
 
 export interface LockWaitOptions {
@@ -20,6 +25,7 @@ export interface LockWaitOptions {
   readonly waiting: (message: string) => void;
 }
 
+const heldByAnother = 'held by another process';
 const probe = fileURLToPath(new URL('lock-probe.js', import.meta.url));
 
 /**
@@ -28,32 +34,31 @@ const probe = fileURLToPath(new URL('lock-probe.js', import.meta.url));
  * `writeWithinWait`. When the child fails, the lock counts as free.
  */
 export async function waitForLock(options: LockWaitOptions): Promise<void> {
-  const { directory } = options;
+  const { directory, timers } = options;
   const child = spawn(process.execPath, [probe, directory], {
     stdio: ['ignore', 'pipe', 'ignore'],
   });
   const end = (): void => void child.kill('SIGKILL');
   process.once('exit', end);
   let told = '';
-  let isNoticed = false;
-  const waiting = (message: string): void => {
-    isNoticed = true;
-    options.waiting(message);
-  };
+  const holders = (): string => told.trim() || heldByAnother;
+  let notice = noticeAfter(unsureMs, options, holders);
   child.stdout.on('data', (chunk: Buffer) => {
-    const isFirst = told === '';
+    if (told === '') {
+      notice.close();
+      notice = noticeAfter(quietMs, options, holders);
+    }
     told += chunk.toString('utf8');
-    // On a busy machine the child starts later than the notice, which then has no name.
-    if (isFirst && isNoticed) options.waiting(waitingMessage(directory, told.trim()));
   });
   const ended = once(child, 'close').catch(() => undefined);
   try {
-    await withinWait(
-      ended,
-      { ...options, waiting },
-      () => told.trim() || 'held by another process',
-    );
+    await within(ended, {
+      limitMs: lockWaitMs,
+      timers,
+      late: () => neverFree(directory, holders()),
+    });
   } finally {
+    notice.close();
     process.off('exit', end);
     end();
   }
@@ -66,49 +71,71 @@ export async function waitForLock(options: LockWaitOptions): Promise<void> {
  * lock is released later; a thread keeps waiting for the lock until the process exits.
  */
 export async function writeWithinWait<Result>(
-  environment: Environment,
+  { root }: Pick<Environment, 'root'>,
   options: LockWaitOptions,
   change: () => Result,
 ): Promise<Result> {
   let isOver = false;
-  const work = writeTransaction(environment.root, () => {
+  // From then on only the disk can take long.
+  let isTaken = false;
+  const { directory, timers } = options;
+  const notice = noticeAfter(quietMs, options, () => lockHolders(root));
+  const work = writeTransaction(root, () => {
+    isTaken = true;
+    notice.close();
     if (isOver) throw new Error('the start has given up');
     return change();
   });
+  const late = (): Error =>
+    isTaken ? neverWritten(directory) : neverFree(directory, lockHolders(root));
   try {
-    return await withinWait(work, options, () => lockHolders(environment.root));
+    return await within(work, { limitMs: lockWaitMs, timers, late });
   } finally {
     isOver = true;
+    notice.close();
   }
 }
 
-function waitingMessage(directory: string, holders: string): string {
-  return `waiting for the lock of ${directory}, ${holders}`;
-}
-
-/** Waits, within the limit, for work that needs the lock. */
+/** Waits, within the limit, for work of another process that needs the lock. */
 export async function withinWait<Result>(
   work: Promise<Result>,
-  { directory, timers, waiting }: LockWaitOptions,
-  holders: () => string,
+  options: LockWaitOptions,
 ): Promise<Result> {
-  const notice = timers.start(
-    quietMs,
-    () => waiting(waitingMessage(directory, holders())),
-    undefined,
-  );
-  const late = (): Error =>
-    new DataDirectoryError(
-      'in-use',
-      `The data directory ${directory} cannot be taken: its lock was not free for ` +
-        `${lockWaitMs / 1000} s, ${holders()}. End that process, by force if it must ` +
-        'be, or choose another directory with --location.',
-    );
+  const { directory, timers } = options;
+  const holders = (): string => heldByAnother;
+  const notice = noticeAfter(unsureMs, options, holders);
+  const late = (): Error => neverFree(directory, holders());
   try {
     return await within(work, { limitMs: lockWaitMs, timers, late });
   } finally {
     notice.close();
   }
+}
+
+function noticeAfter(
+  delayMs: number,
+  { directory, timers, waiting }: LockWaitOptions,
+  holders: () => string,
+): Timer {
+  const tell = (): void => waiting(`waiting for the lock of ${directory}, ${holders()}`);
+  return timers.start(delayMs, tell, undefined);
+}
+
+function neverFree(directory: string, holders: string): DataDirectoryError {
+  return new DataDirectoryError(
+    'in-use',
+    `The data directory ${directory} cannot be taken: its lock was not free for ` +
+      `${lockWaitMs / 1000} s, ${holders}. End that process, by force if it must ` +
+      'be, or choose another directory with --location.',
+  );
+}
+
+function neverWritten(directory: string): DataDirectoryError {
+  return new DataDirectoryError(
+    'disk',
+    `The data directory ${directory} cannot be taken: its disk has not written in ` +
+      `${lockWaitMs / 1000} s that this process owns it. Look at the disk, then start again.`,
+  );
 }
 
 /** The other processes that have the data file open, as text; one of them holds the lock. */
