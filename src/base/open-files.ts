@@ -5,6 +5,21 @@ export const raiseOpenFiles = 'Raise the limit on open files (ulimit -n 1024, or
 export const raiseSystemOpenFiles = 'Raise the limit of the system on open files';
 
 /**
+ * The limit with which a server can begin: the files that it has open itself, those that its
+ * threads and workers begin with, and a few connections.
+ */
+const openFilesMin = 128;
+
+/** Why a server cannot begin with this limit; undefined when it can. */
+export function tooFewOpenFiles(limit: number): string | undefined {
+  if (limit >= openFilesMin) return undefined;
+  return (
+    `This process may have ${limit} open files, and a server needs ${openFilesMin} at least. ` +
+    `${raiseOpenFiles}, and start again.`
+  );
+}
+
+/**
  * How many files, connections included, the process may have open. Infinite where the system has no
  * such limit or does not tell it. Node has raised its own limit as far as it may.
  */

@@ -1,6 +1,7 @@
 import { Command, type Help, type Option } from 'commander';
+import { openFilesMax, tooFewOpenFiles } from '../base/open-files.js';
 import { ignoreLostOutput } from './terminal/closed-output.js';
-import { UsageError } from './terminal/failure.js';
+import { CommandFailure, UsageError } from './terminal/failure.js';
 import { preload } from './preload.js';
 import { report } from './report.js';
 import { addStartOptions } from './start/flags.js';
@@ -65,6 +66,8 @@ async function start(flags: GivenFlags): Promise<void> {
   try {
     const plan = await planStart(flags);
     const { settings } = plan;
+    const lack = tooFewOpenFiles(openFilesMax());
+    if (lack !== undefined) throw new CommandFailure(lack);
     const { prepareOAuth } = await import('./start/oauth-options.js');
     await prepareOAuth(settings.options);
     for (const note of settings.notes) notice(`Note: ${note}`);

@@ -1,11 +1,12 @@
 import assert from 'node:assert/strict';
-import { spawn } from 'node:child_process';
+import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { connect, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { it } from 'node:test';
+import { promisify } from 'node:util';
 import { BlobServiceClient } from '@azure/storage-blob';
 import { cliProgram } from '../support/cli-process.js';
 import { costly } from '../support/run-length.js';
@@ -68,5 +69,20 @@ it(
       assert.deepEqual(await container.getBlobClient(name).downloadToBuffer(), bytes);
     }
     assert.equal(child.exitCode, null);
+  },
+);
+
+it(
+  'a server that may have too few open files to go on says so instead of starting',
+  costly(skip),
+  async (t) => {
+    const location = await mkdtemp(join(tmpdir(), 'tabularium-open-files-'));
+    t.after(() => rm(location, { recursive: true, force: true }));
+    for (const words of [[], ['--workers', '2']]) {
+      const args = [cliProgram, 'start', '--location', location, '--table-port', '0', ...words];
+      const command = ['-c', 'ulimit -n 40; exec "$0" "$@"', process.execPath, ...args];
+      const failure: unknown = await promisify(execFile)('sh', command).catch((error) => error);
+      assert.match(String(failure), /error: This process may have 40 open files.*ulimit -n 1024/);
+    }
   },
 );
