@@ -2,7 +2,9 @@ import { endsWithin } from '../base/async/deadline.js';
 import type { Timers } from '../base/async/timers.js';
 import { compareBytes, concatBytes, equalBytes, type Bytes } from '../base/bytes.js';
 import { invariant } from '../base/invariant.js';
+import { messageOf } from '../base/thrown.js';
 import { isDataDirectory } from '../engines/lmdb/directory.js';
+import { StoreWriteError } from '../kv/errors.js';
 import { canBeMember } from '../kv/member-store.js';
 import { pagesOf } from '../kv/pages.js';
 import type { Entry, KeyRange } from '../kv/store.js';
@@ -73,8 +75,17 @@ export class Backup {
     await endsWithin(this.#store.close(), { limitMs: closesWithinMs, timers: this.#timers });
   }
 
-  /** Notes that the backup of the range is whole. */
-  async finish({ start, end }: RangeRow): Promise<void> {
+  /** Lets `copy` fill it, and notes that it is whole. Throws `BackupError` when it is not. */
+  async make(range: RangeRow, copy: (store: ServedMember) => Promise<void>): Promise<void> {
+    try {
+      await copy(this.#store);
+      await this.#finish(range);
+    } catch (error) {
+      throw new BackupError(cutOff(this.#directory, error), { cause: error });
+    }
+  }
+
+  async #finish({ start, end }: RangeRow): Promise<void> {
     const floor = await this.#store.lastVersion();
     const value = encodeBackupNote({ start, end, floor });
     await this.#store.commit({ checks: [], puts: [{ key: backupKey, value }], deletes: [] });
@@ -249,6 +260,15 @@ async function open(settings: EngineSettings, directory: string): Promise<Backup
   const store = await openEngine({ ...settings, storage, journal: 'off' }, 'exclusive');
   invariant(canBeMember(store), 'every engine can be a member');
   return new Backup(store, directory, settings.timers);
+}
+
+function cutOff(directory: string, error: unknown): string {
+  const why = messageOf(error).replace(/\.?$/, '.');
+  const room = error instanceof StoreWriteError ? 'see that its disk has room, ' : '';
+  return (
+    `${why} What is in ${directory} is no whole backup: ${room}delete it, and give the next one a ` +
+    'new directory.'
+  );
 }
 
 /** `place`: the first one of `places`, the tables and queues of the backup. */

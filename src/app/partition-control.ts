@@ -250,8 +250,7 @@ export class Partitions implements ServedPartitionControl {
         const operations = operationRunner.operationsWith({
           onCopied: (bytes) => progress.add(bytes),
         });
-        await operations.backUp(operation, store);
-        await backup.finish(found);
+        await backup.make(found, () => operations.backUp(operation, store));
         return { directory };
       }),
     );

@@ -16,6 +16,7 @@ import { partitionPrefix } from '../../src/kv/partition-prefix.js';
 import { appendString } from '../../src/kv/tuple.js';
 import { Containers } from '../../src/services/containers/containers.js';
 import type { PolicedRecord } from '../../src/services/containers/stored-policies.js';
+import { mountSmallDisk } from '../support/small-disk.js';
 import { tableKind } from '../../src/services/tables/table-record.js';
 
 const folder = mkdtempSync(join(tmpdir(), 'tabularium-backup-jobs-'));
@@ -91,6 +92,26 @@ void describe('a backup of a range of a server', () => {
     const restored = await ended((await control.restore(range, directory)).job, t.signal);
     assert.equal(restored?.state, 'done');
     assert.equal(String((await open.get(key))?.value), 'value');
+    await open.close();
+  });
+});
+
+void describe('a backup whose disk is soon full', () => {
+  void it('says where, and that it is no backup', hangs, async (t) => {
+    await using disk = await mountSmallDisk(2, process.getuid?.() ?? 0);
+    if (disk === undefined) return t.skip('this user may not mount a file system');
+    const { open, control, range, ended } = await opened();
+    for (let nth = 0; nth < 60; nth += 1) {
+      const row = appendString(partitionPrefix('table', 'account', 1, 'p'), `large-${nth}`);
+      const put = { key: row, value: Buffer.alloc(60_000) };
+      await open.commit({ checks: [], puts: [put], deletes: [] });
+    }
+    const directory = join(disk.folder, 'backup');
+    const failed = await ended((await control.backUp(range, directory)).job, t.signal);
+    assert.equal(failed?.state, 'failed');
+    const problem = failed.problem ?? '';
+    assert.ok(problem.includes(`. What is in ${directory} is no whole backup: see that`), problem);
+    await assert.rejects(control.restore(range, directory), /There is no whole backup/);
     await open.close();
   });
 });
