@@ -29,9 +29,9 @@ export interface BulkOptions {
 
 /**
  * Writes many rows of any partitions, without atomicity across them. Writes of one partition go in
- * entity group transactions of at most 100 writes and 4 MiB. Several run at a time, but those that
- * write the same row run one after another, in the order given. Where atomicity matters,
- * `transaction` refuses to split instead.
+ * entity group transactions of at most 100 writes, or what the table takes, and 4 MiB. Several run
+ * at a time, but those that write the same row run one after another, in the order given. Where
+ * atomicity matters, `transaction` refuses to split instead.
  *
  * A write that fails does not affect the others of its transaction: they are sent again without it.
  * Transient failures are retried after growing waits. A write that is refused with 404, 409 or 412
@@ -74,6 +74,8 @@ class Bulk {
   readonly #gate: Gate;
   readonly #from: number;
   readonly #signal: AbortSignal | undefined;
+  /** The writes of one transaction. */
+  readonly #chunkMax: number;
   readonly #waitingMax: number;
   readonly #runningMax: number;
   /** By partition, oldest first. */
@@ -90,7 +92,8 @@ class Bulk {
     this.#from = options.from ?? 0;
     this.#signal = options.signal;
     this.#gate = new Gate(concurrency);
-    this.#waitingMax = waitingTransactions * concurrency * transactionWritesMax;
+    this.#chunkMax = table.writesMax ?? transactionWritesMax;
+    this.#waitingMax = waitingTransactions * concurrency * this.#chunkMax;
     this.#runningMax = 2 * concurrency;
     this.#progress = new BulkProgress(this.#from, {
       failuresMax: options.failuresMax ?? failuresDefault,
@@ -119,7 +122,7 @@ class Bulk {
     chunk.rowKeys.add(rowKey);
     chunk.bytes += bytes;
     this.#waiting += 1;
-    if (chunk.items.length >= transactionWritesMax) this.#send(partitionKey, chunk);
+    if (chunk.items.length >= this.#chunkMax) this.#send(partitionKey, chunk);
     await this.#makeRoom();
   }
 

@@ -254,7 +254,8 @@ async function deleteRows(
   rows: readonly FoundRow[],
   { evenIfChanged = false, concurrency = 4 }: DeleteOptions,
 ): Promise<Counts> {
-  const groups = groupsOf(rows, evenIfChanged);
+  const { writesMax = transactionWritesMax } = table;
+  const groups = groupsOf(rows, evenIfChanged, writesMax);
   const counts = { deleted: 0, gone: 0, changed: 0 };
   await concurrently(groups, Math.floor(concurrency), async (group) => {
     const done = await deleteGroup(table, group);
@@ -268,7 +269,11 @@ async function deleteRows(
 type Delete = Extract<RowWrite, { readonly kind: 'delete' }>;
 
 /** Groups of rows of one partition: a page is in key order. */
-function groupsOf(rows: readonly FoundRow[], evenIfChanged: boolean): readonly Delete[][] {
+function groupsOf(
+  rows: readonly FoundRow[],
+  evenIfChanged: boolean,
+  rowsMax: number,
+): readonly Delete[][] {
   const groups: Delete[][] = [];
   let key: RowKey | undefined;
   for (const { partitionKey, rowKey, etag } of rows) {
@@ -278,7 +283,7 @@ function groupsOf(rows: readonly FoundRow[], evenIfChanged: boolean): readonly D
       key: { partitionKey, rowKey },
       etag: evenIfChanged ? '*' : etag,
     };
-    const fits = key?.partitionKey === partitionKey && (last?.length ?? 0) < transactionWritesMax;
+    const fits = key?.partitionKey === partitionKey && (last?.length ?? 0) < rowsMax;
     if (fits && last !== undefined) last.push(write);
     else groups.push([write]);
     ({ key } = write);
