@@ -97,12 +97,33 @@ describe('bounded contexts', () => {
     const told: object[] = [];
     const alert = { onOrphan: ({ target }: { readonly target: object }) => void told.push(target) };
     const found = await areas.checkReferences({ ...later, ...alert });
-    assert.deepEqual(found, { checked: 2, young: 0, orphans: 1, repaired: 0, unreadable: 0 });
+    assert.deepEqual(found, {
+      checked: 2,
+      young: 0,
+      orphans: 1,
+      repaired: 0,
+      remaining: 1,
+      unreadable: 0,
+    });
     assert.deepEqual(told, [{ id: 2 }]);
     const mended = await areas.checkReferences({ ...later, repair: true });
-    assert.deepEqual(mended, { checked: 2, young: 0, orphans: 1, repaired: 1, unreadable: 0 });
+    assert.deepEqual(mended, {
+      checked: 2,
+      young: 0,
+      orphans: 1,
+      repaired: 1,
+      remaining: 0,
+      unreadable: 0,
+    });
     const last = await areas.checkReferences(later);
-    assert.deepEqual(last, { checked: 1, young: 0, orphans: 0, repaired: 0, unreadable: 0 });
+    assert.deepEqual(last, {
+      checked: 1,
+      young: 0,
+      orphans: 0,
+      repaired: 0,
+      remaining: 0,
+      unreadable: 0,
+    });
   });
 
   it('tell rows that cannot be read, and look at the others', async () => {
@@ -119,7 +140,14 @@ describe('bounded contexts', () => {
       repair: true,
       onUnreadable: ({ rowKey, error }) => void told.push(`${rowKey} ${error.name}`),
     });
-    assert.deepEqual(found, { checked: 2, young: 0, orphans: 1, repaired: 1, unreadable: 2 });
+    assert.deepEqual(found, {
+      checked: 2,
+      young: 0,
+      orphans: 1,
+      repaired: 1,
+      remaining: 0,
+      unreadable: 2,
+    });
     assert.deepEqual(told.sort(), ['000000 DecodeError', 'customer DecodeError']);
   });
 
@@ -127,12 +155,62 @@ describe('bounded contexts', () => {
     const { areas, customers, invoices } = await world();
     const now = { clock: manualClock(Date.now() * 1000), repair: true };
     const found = await areas.checkReferences(now);
-    assert.deepEqual(found, { checked: 0, young: 3, orphans: 0, repaired: 0, unreadable: 0 });
+    assert.deepEqual(found, {
+      checked: 0,
+      young: 3,
+      orphans: 0,
+      repaired: 0,
+      remaining: 0,
+      unreadable: 0,
+    });
     await entitiesOf(Customer, customers).insert({ id: 2, name: 'Fabrikam' });
     const after = await areas.checkReferences({ ...later, repair: true });
-    assert.deepEqual(after, { checked: 2, young: 0, orphans: 0, repaired: 0, unreadable: 0 });
+    assert.deepEqual(after, {
+      checked: 2,
+      young: 0,
+      orphans: 0,
+      repaired: 0,
+      remaining: 0,
+      unreadable: 0,
+    });
     assert.equal((await invoices.page({})).rows.length, 3);
     await assert.rejects(areas.checkReferences({ graceMs: -1 }), ValueError);
+  });
+
+  for (const [what, repair, ended] of [
+    ['has done nothing', () => Promise.resolve(), { repaired: 0, remaining: 1 }],
+    ['has chosen another that is missing', 3, { repaired: 0, remaining: 1 }],
+    ['has chosen one that is there', 1, { repaired: 1, remaining: 0 }],
+    ['has chosen none', undefined, { repaired: 1, remaining: 0 }],
+  ] as const) {
+    it(`count an orphan as repaired when it is none any more: its repair ${what}`, async () => {
+      const { customers, invoices } = await world();
+      const entities = entitiesOf(Invoice, invoices);
+      const keyOf = ({ customer }: { readonly customer?: number | undefined }) =>
+        customer === undefined ? undefined : { id: customer };
+      const mend =
+        typeof repair === 'function'
+          ? repair
+          : async ({ year, id }: { readonly year: number; readonly id: number }) => {
+              await entities.update({ year, id }, (found) => ({ ...found, customer: repair }));
+            };
+      const areas = contextsOf(
+        { customers: [[Customer, customers]], billing: [[Invoice, invoices]] },
+        [contextReference('invoice to customer', Invoice, Customer, keyOf, mend)],
+      );
+      const found = await areas.checkReferences({ ...later, repair: true });
+      assert.deepEqual(found, { checked: 2, young: 0, orphans: 1, ...ended, unreadable: 0 });
+    });
+  }
+
+  it('count no orphan that others have ended as repaired', async () => {
+    const { areas, invoices } = await world();
+    const entities = entitiesOf(Invoice, invoices);
+    const onOrphan = async (): Promise<void> =>
+      void (await entities.deleteIfExists({ year: 2024, id: 1 }));
+    const found = await areas.checkReferences({ ...later, repair: true, onOrphan });
+    const ended = { repaired: 0, remaining: 0 };
+    assert.deepEqual(found, { checked: 2, young: 0, orphans: 1, ...ended, unreadable: 0 });
   });
 
   it('do not repair what was changed since it was read', async () => {
@@ -145,7 +223,14 @@ describe('bounded contexts', () => {
         await entities.merge({ year: 2024, id: 1 }, { customer: 1 }, { ifMatch: 'any' });
       },
     });
-    assert.deepEqual(found, { checked: 2, young: 0, orphans: 1, repaired: 0, unreadable: 0 });
+    assert.deepEqual(found, {
+      checked: 2,
+      young: 0,
+      orphans: 1,
+      repaired: 0,
+      remaining: 0,
+      unreadable: 0,
+    });
     assert.equal((await entities.get({ year: 2024, id: 1 }))?.customer, 1);
   });
 
@@ -213,6 +298,7 @@ describe('bounded contexts', () => {
       young: 0,
       orphans: 1,
       repaired: 0,
+      remaining: 1,
       unreadable: 0,
     });
     const all = Array.from({ length: 11 }, (_, at) => at * 100);

@@ -5,7 +5,7 @@ import { join, relative, sep } from 'node:path';
 import { after, describe, it } from 'node:test';
 import { BlobServiceClient, type ContainerClient } from '@azure/storage-blob';
 import { manualClock } from '../../src/base/clock.js';
-import { DefinitionError, DecodeError, ValueError } from '../../src/modeling/index.js';
+import { DecodeError, ValueError } from '../../src/modeling/index.js';
 import { moveShard, ShardTakenError } from '../../src/modeling/patterns/shard-map/index.js';
 import {
   backupBlobs,
@@ -70,7 +70,7 @@ describe('backups of shards', () => {
     await manager().detach('north');
     clock.advanceMicros(hourMs * 1000);
     assert.deepEqual((await run()).made, []);
-    await assert.rejects(manager().backups.makeDue({ ...schedule, keep: 0 }), DefinitionError);
+    await assert.rejects(manager().backups.makeDue({ ...schedule, keep: 0 }), ValueError);
   });
 
   it('of other shards are made when those of one fail, until they are aborted', async () => {

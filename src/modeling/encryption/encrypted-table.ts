@@ -1,3 +1,4 @@
+import { requireCounts } from '../definition/count.js';
 import { setOwn } from '../../base/own.js';
 import { systemClock, type Clock } from '../../base/clock.js';
 import { systemRandomness } from '../../base/randomness.js';
@@ -106,6 +107,8 @@ export class EncryptedTable implements TableGateway {
 
   constructor(inner: TableGateway, options: EncryptionOptions) {
     const { clock = systemClock, randomness = systemRandomness, keys, deterministic } = options;
+    requireCounts({ concurrency: options.concurrency });
+    requireCounts({ 'cache.entriesMax': options.cache?.entriesMax }, { min: 0 });
     idOf(keys.current.wrapper);
     const unwrapped = new UnwrappedKeys(keys, clock, { ...cacheDefaults, ...options.cache });
     this.table = inner.table;

@@ -1,3 +1,4 @@
+import { requireCounts } from '../definition/count.js';
 import { systemClock, type Clock } from '../../base/clock.js';
 import { DefinitionError, ModelError } from '../rows/model-error.js';
 
@@ -128,6 +129,7 @@ export class ReferenceData<Item, Key extends ReferenceKey> {
 
   async #read(): Promise<Copy<Item, Key>> {
     const { load, keyOf, itemsMax = 10_000 } = this.#options;
+    requireCounts({ itemsMax });
     const loadedMs = this.#clock.monotonicMs();
     const items = new Map<Key, Item>();
     for await (const item of await load()) {

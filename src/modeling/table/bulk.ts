@@ -1,3 +1,4 @@
+import { requireCounts } from '../definition/count.js';
 import { systemRandomness, type Randomness } from '../../base/randomness.js';
 import { holdingTimers, type Timers } from '../../base/async/timers.js';
 import { BulkProgress } from './bulk-progress.js';
@@ -40,7 +41,8 @@ export interface BulkOptions {
  * after a crash.
  *
  * Reads `writes` as the work proceeds and holds some thousand at a time. Resolves when all are
- * settled; throws only what reading `writes` or a callback throws.
+ * settled; throws only what reading `writes` or a callback throws, and `ValueError` for an option
+ * that is no count.
  */
 export async function bulk(
   table: TableGateway,
@@ -88,7 +90,9 @@ class Bulk {
   #failure: { readonly error: unknown } | undefined;
 
   constructor(table: TableGateway, options: BulkOptions) {
-    const concurrency = Math.max(1, options.concurrency ?? concurrencyDefault);
+    const { concurrency = concurrencyDefault, attemptsMax, from, failuresMax } = options;
+    requireCounts({ concurrency, attemptsMax });
+    requireCounts({ from, failuresMax }, { min: 0 });
     this.#from = options.from ?? 0;
     this.#signal = options.signal;
     this.#gate = new Gate(concurrency);

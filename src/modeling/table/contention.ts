@@ -1,3 +1,4 @@
+import { requireCounts } from '../definition/count.js';
 import { systemRandomness, type Randomness } from '../../base/randomness.js';
 import { holdingTimers, type Timers } from '../../base/async/timers.js';
 import { retry } from '../../base/async/retry.js';
@@ -43,6 +44,7 @@ export async function retryConflicts<T>(
   isOvertaken: (error: unknown) => boolean = isConflict,
 ): Promise<T> {
   const { attemptsMax = attemptsDefault } = options;
+  requireCounts({ attemptsMax });
   const { randomness = systemRandomness, timers = holdingTimers } = options;
   try {
     const conflict = {

@@ -1,3 +1,4 @@
+import { requireCounts } from '../definition/count.js';
 import { invariant } from '../../base/invariant.js';
 import { systemRandomness, type Randomness } from '../../base/randomness.js';
 import { holdingTimers, type Timers } from '../../base/async/timers.js';
@@ -130,6 +131,7 @@ export class Entities<D extends AnyDefinition> {
     keys: readonly KeyOf<D>[],
     { concurrency = concurrencyDefault }: { readonly concurrency?: number } = {},
   ): Promise<(Stored<ReadOf<D>> | undefined)[]> {
+    requireCounts({ concurrency });
     const gate = new Gate(concurrency);
     return Promise.all(keys.map((key) => gate.run(() => this.get(key))));
   }
@@ -308,6 +310,7 @@ export class Entities<D extends AnyDefinition> {
       result: this.codec.fromRow(row),
       written: [],
     });
+    requireCounts({ attemptsMax });
     const stamps: string[] = [];
     let refusal: unknown;
     let known = preceding;

@@ -1,3 +1,4 @@
+import { requireCounts } from '../definition/count.js';
 import type { StoredRow } from '../rows/row.js';
 import { compareTexts } from '../rows/text-order.js';
 import { fingerprintOf, readCursor, writeCursor, type CursorPosition } from './cursor.js';
@@ -42,6 +43,7 @@ export class MergedQuery<T> extends Query<T> {
   /** Each read of the plan is of one partition. */
   constructor(table: TableGateway, plan: QueryPlan, decode: Decode<T>, options: MergedOptions) {
     super(plan);
+    requireCounts({ concurrency: options.concurrency });
     this.#table = table;
     this.#decode = decode;
     this.#options = options;

@@ -1,3 +1,4 @@
+import { requireCounts } from '../definition/count.js';
 import { systemRandomness, type Randomness } from '../../base/randomness.js';
 import type { AnyDefinition } from '../definition/entity-definition.js';
 import { codecOf } from '../definition/codec.js';
@@ -108,6 +109,7 @@ export class Transaction {
       within,
     }: TransactionOptions = {},
   ) {
+    requireCounts({ attemptsMax });
     this.#table = table;
     this.#randomness = randomness;
     this.#timers = timers;

@@ -1,3 +1,4 @@
+import { requireCounts, requireRate } from '../definition/count.js';
 import { allPages } from './all-rows.js';
 import { systemClock, type Clock } from '../../base/clock.js';
 import { sleep } from '../../base/async/sleep.js';
@@ -78,6 +79,9 @@ export async function upgradeRows<D extends AnyDefinition>(
   options: UpgradeOptions<D> = {},
 ): Promise<UpgradeReport> {
   const { clock = systemClock, timers = holdingTimers, signal, rowsPerSecond } = options;
+  requireCounts({ pageRows: options.pageRows }, { max: pageRowsMax });
+  requireCounts({ concurrency: options.concurrency });
+  requireRate('rowsPerSecond', rowsPerSecond);
   const beganMs = clock.monotonicMs();
   const selection = selectionOf(entities, options.partition);
   const failures: UnreadableRow[] = [];

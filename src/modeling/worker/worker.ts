@@ -1,3 +1,4 @@
+import { requireCounts } from '../definition/count.js';
 import { systemClock, type Clock } from '../../base/clock.js';
 import { systemRandomness, type Randomness } from '../../base/randomness.js';
 import { holdingTimers, type Timers } from '../../base/async/timers.js';
@@ -127,14 +128,8 @@ function checkOptions(options: Required<WorkerOptions>): void {
   const types = handlers.map(({ type }) => type);
   const twice = types.find((type, index) => types.indexOf(type) !== index);
   if (twice !== undefined) throw new DefinitionError(`two handlers for '${twice}'`);
-  requireWhole('concurrency', concurrency, 1, 10_000);
-  requireWhole('visibilitySeconds', visibilitySeconds, 1, visibilitySecondsMax);
-  requireWhole('dequeueMax', dequeueMax, 1, 10_000);
-}
-
-function requireWhole(name: string, value: number, min: number, max: number): void {
-  if (Number.isSafeInteger(value) && value >= min && value <= max) return;
-  throw new DefinitionError(`${name} is a whole number from ${min} to ${max}, not ${value}`);
+  requireCounts({ concurrency, dequeueMax }, { max: 10_000 });
+  requireCounts({ visibilitySeconds }, { max: visibilitySecondsMax });
 }
 
 /** One call of `run` or `drain`. */

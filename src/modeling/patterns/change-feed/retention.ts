@@ -1,3 +1,4 @@
+import { requireCounts } from '../../definition/count.js';
 import { systemClock, type Clock } from '../../../base/clock.js';
 import type { StoredRow } from '../../rows/row.js';
 import { ticksOfMicros, ticksPerMillisecond } from '../../rows/ticks.js';
@@ -33,6 +34,7 @@ export async function trimFeed(
   partitionKey: string,
   { keepMs, keepUnhandled = true, max = 10_000, clock = systemClock }: TrimOptions,
 ): Promise<number> {
+  requireCounts({ max });
   const limit = keepUnhandled ? await lowWatermark(table, partitionKey) : undefined;
   const before = ticksOfMicros(clock.nowMicros()) - BigInt(Math.ceil(keepMs)) * ticksPerMillisecond;
   let deleted = 0;

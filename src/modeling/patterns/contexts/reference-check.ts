@@ -1,3 +1,4 @@
+import { requireCounts } from '../../definition/count.js';
 import { concurrently } from '../../../base/async/concurrently.js';
 import { systemClock, type Clock } from '../../../base/clock.js';
 import type { AnyDefinition } from '../../definition/entity-definition.js';
@@ -56,9 +57,19 @@ export interface ReferenceReport {
   readonly checked: number;
   /** Entities that are too young to be checked. */
   readonly young: number;
+  /** Orphans that were found, whatever has become of them. */
   readonly orphans: number;
-  /** Orphans that were mended; those that changed meanwhile are left for the next check. */
+  /**
+   * Orphans that the `repair` of their reference has ended: when it had returned, the entity was
+   * deleted, or referred to nothing, or to what is there.
+   */
   readonly repaired: number;
+  /**
+   * Orphans that were left: all of them without `repair`, otherwise those whose reference has none,
+   * whose repair did not help, or that changed meanwhile. They are in the next check again. Orphans
+   * that others have ended meanwhile are neither `repaired` nor `remaining`.
+   */
+  readonly remaining: number;
   /** Rows that cannot be read: their references were not looked for, or a reference leads there. */
   readonly unreadable: number;
 }
@@ -80,10 +91,12 @@ export async function checkReferencesOf(
   references: readonly CheckedReference[],
   options: ReferenceCheckOptions,
 ): Promise<ReferenceReport> {
-  const { graceMs, clock = systemClock, concurrency, signal, from, onCursor } = options;
+  const { graceMs, clock = systemClock, concurrency = concurrencyDefault } = options;
+  const { signal, from, onCursor } = options;
+  requireCounts({ concurrency });
   const isSettled = settledSince(clock, graceMs);
   let position = from === undefined ? { at: 0 } : positionOf(from, references);
-  const report = { checked: 0, young: 0, orphans: 0, repaired: 0, unreadable: 0 };
+  const report = { checked: 0, young: 0, orphans: 0, repaired: 0, remaining: 0, unreadable: 0 };
   const onUnreadable = (row: UnreadableRow): void => {
     report.unreadable += 1;
     options.onUnreadable?.(row);
@@ -98,12 +111,13 @@ export async function checkReferencesOf(
       .page({ limit: pageEntities, ...(start === undefined ? {} : { cursor: start }) });
     const settled = items.filter((each) => isSettled(timestampOf(each)?.ticks));
     report.young += items.length - settled.length;
-    await concurrently(settled, Math.max(1, concurrency ?? concurrencyDefault), async (entity) => {
+    await concurrently(settled, concurrency, async (entity) => {
       const found = await checkOne(reference, entity, { ...options, onUnreadable });
       if (found === 'none') return;
       report.checked += 1;
       if (found !== 'whole') report.orphans += 1;
       if (found === 'repaired') report.repaired += 1;
+      if (found === 'remaining') report.remaining += 1;
     });
     position = cursor === undefined ? { at: position.at + 1 } : { at: position.at, cursor };
     const next = references[position.at];
@@ -112,23 +126,24 @@ export async function checkReferencesOf(
 }
 
 /**
- * `none`: the entity refers to nothing. The target of an orphan is looked for twice before the
- * orphan is reported.
+ * `none`: the entity refers to nothing; `ended`: it was an orphan, and others have ended that. The
+ * target of an orphan is looked for twice before the orphan is reported. With a repair, the entity
+ * and its target are read before it and after it.
  */
 async function checkOne(
   reference: CheckedReference,
   entity: object,
   { repair = false, onOrphan, orphansTo, onUnreadable }: ReferenceCheckOptions,
-): Promise<'none' | 'orphan' | 'repaired' | 'whole'> {
+): Promise<'none' | 'whole' | 'repaired' | 'ended' | 'remaining'> {
   const { name, targets, keyOf, repair: mend } = reference;
   const target = keyOf(entity);
   if (target === undefined) return 'none';
-  const isThere = async (): Promise<boolean> => {
+  const isThere = async (keys = target): Promise<boolean> => {
     try {
-      return (await targets.get(target)) !== undefined;
+      return (await targets.get(keys)) !== undefined;
     } catch (error) {
       if (!(error instanceof DecodeError)) throw error;
-      const { partitionKey, rowKey } = targets.codec.key(target);
+      const { partitionKey, rowKey } = targets.codec.key(keys);
       onUnreadable?.({ partitionKey, rowKey, error });
       return true;
     }
@@ -140,20 +155,31 @@ async function checkOne(
     await sendMessage(orphansTo, OrphanMessage, note, { id: orphanId(note, etagOf(entity)) });
   }
   await onOrphan?.({ reference: name, target, entity, isRepaired });
-  if (!isRepaired) return 'orphan';
+  if (!isRepaired) return 'remaining';
+  const look = async (): Promise<'same' | 'changed' | 'ended'> => {
+    const { partitionKey, rowKey } = rowKeyOf(entity);
+    const { table, codec } = reference.referring;
+    const row = await table.get({ partitionKey, rowKey });
+    if (row === undefined || !codec.matches(row)) return 'ended';
+    const isSame = row.etag === etagOf(entity);
+    try {
+      const keys = isSame ? target : keyOf(codec.fromRow(row));
+      if (keys === undefined || (await isThere(keys))) return 'ended';
+    } catch (error) {
+      if (!(error instanceof DecodeError)) throw error;
+      onUnreadable?.({ partitionKey, rowKey, error });
+    }
+    return isSame ? 'same' : 'changed';
+  };
   // Reporting the orphan takes time. Another program may have repaired it meanwhile.
-  if (!(await isAsRead(reference.referring, entity)) || (await isThere())) return 'orphan';
+  const before = await look();
+  if (before !== 'same') return before === 'ended' ? 'ended' : 'remaining';
   const isMended = await unlessConflict(async () => {
     await mend(entity);
     return true;
   });
-  return isMended ? 'repaired' : 'orphan';
-}
-
-async function isAsRead(entities: Entities<AnyDefinition>, entity: object): Promise<boolean> {
-  const { partitionKey, rowKey } = rowKeyOf(entity);
-  const row = await entities.table.get({ partitionKey, rowKey }, []);
-  return row?.etag === etagOf(entity);
+  if ((await look()) !== 'ended') return 'remaining';
+  return isMended ? 'repaired' : 'ended';
 }
 
 function noteOf(

@@ -1,3 +1,4 @@
+import { requireCounts } from '../../definition/count.js';
 import { concurrently } from '../../../base/async/concurrently.js';
 import type { AnyDefinition } from '../../definition/entity-definition.js';
 import type { CreateOf, ReadOf } from '../../definition/shapes.js';
@@ -63,6 +64,7 @@ export async function archiveEntities<S extends AnyDefinition, A extends AnyDefi
   options: ArchiveOptions<S, A>,
 ): Promise<ArchiveReport> {
   const { query, concurrency = concurrencyDefault, signal } = options;
+  requireCounts({ concurrency });
   const [from, to] = [byMoves(options.from), byMoves(options.to)];
   let [archived, changed] = [0, 0];
   const archive = async (entity: Stored<ReadOf<S>>): Promise<void> => {
@@ -72,7 +74,7 @@ export async function archiveEntities<S extends AnyDefinition, A extends AnyDefi
   };
   let batch: Stored<ReadOf<S>>[] = [];
   const flush = async (): Promise<void> => {
-    await concurrently(batch, Math.max(1, concurrency), archive);
+    await concurrently(batch, concurrency, archive);
     batch = [];
     options.onProgress?.({ archived, changed });
   };

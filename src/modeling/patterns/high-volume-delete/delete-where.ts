@@ -1,3 +1,4 @@
+import { requireCounts, requireRate } from '../../definition/count.js';
 import { concurrently } from '../../../base/async/concurrently.js';
 import { systemClock, type Clock } from '../../../base/clock.js';
 import { holdingTimers, type Timers } from '../../../base/async/timers.js';
@@ -233,10 +234,8 @@ function selectionOf(scope: DeleteScope): RowSelection {
 }
 
 function checkOptions({ rowsMax, rowsPerSecondMax, concurrency }: DeleteOptions): void {
-  for (const [name, value] of Object.entries({ rowsMax, rowsPerSecondMax, concurrency })) {
-    if (value === undefined || value >= 1) continue;
-    throw new ValueError(`${name} of ${value}: give 1 or more`);
-  }
+  requireCounts({ rowsMax, concurrency });
+  requireRate('rowsPerSecondMax', rowsPerSecondMax);
 }
 
 async function keepRate(
@@ -257,7 +256,7 @@ async function deleteRows(
   const { writesMax = transactionWritesMax } = table;
   const groups = groupsOf(rows, evenIfChanged, writesMax);
   const counts = { deleted: 0, gone: 0, changed: 0 };
-  await concurrently(groups, Math.floor(concurrency), async (group) => {
+  await concurrently(groups, concurrency, async (group) => {
     const done = await deleteGroup(table, group);
     counts.deleted += done.deleted;
     counts.gone += done.gone;

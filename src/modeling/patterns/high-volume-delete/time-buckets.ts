@@ -1,7 +1,8 @@
+import { requireCounts } from '../../definition/count.js';
 import { systemClock, type Clock } from '../../../base/clock.js';
 import type { AnyDefinition } from '../../definition/entity-definition.js';
 import { Instant } from '../../rows/instant.js';
-import { DefinitionError, ModelError, ValueError } from '../../rows/model-error.js';
+import { DefinitionError, ModelError } from '../../rows/model-error.js';
 import type { StoredRow } from '../../rows/row.js';
 import { ticksOfMicros } from '../../rows/ticks.js';
 import type { AccountTables } from '../../table/account-tables.js';
@@ -113,9 +114,7 @@ export class TimeBuckets {
    * table; does nothing to tables that exist. Throws `ModelError` when one is still being deleted.
    */
   async ensure({ ahead = 1 }: Pick<RotateOptions, 'ahead'> = {}): Promise<readonly string[]> {
-    if (!Number.isInteger(ahead) || ahead < 0 || ahead > 1000) {
-      throw new ValueError(`${ahead} tables ahead: give 0 to 1000`);
-    }
+    requireCounts({ ahead }, { min: 0, max: 1000 });
     const ensured: string[] = [];
     let bucket = bucketAt(this.#set, this.#nowTicks());
     for (let count = 0; count <= ahead; count++) {
@@ -134,13 +133,14 @@ export class TimeBuckets {
    * a clock that is wrong drops nothing too early.
    */
   async rotate({ dropsMax = 100, ahead = 1 }: RotateOptions = {}): Promise<Rotation> {
+    requireCounts({ dropsMax }, { min: 0 });
     const ensured = await this.ensure({ ahead });
     const { buckets, serviceTicks } = await this.#listed();
     const ownTicks = this.#nowTicks();
     const now = serviceTicks !== undefined && serviceTicks < ownTicks ? serviceTicks : ownTicks;
     const expired = buckets.filter((bucket) => isExpired(this.#set, bucket, now));
     const dropped: string[] = [];
-    for (const { name } of expired.slice(0, Math.max(0, dropsMax))) {
+    for (const { name } of expired.slice(0, dropsMax)) {
       await this.#tables.drop(name);
       this.#opened.delete(name);
       dropped.push(name);

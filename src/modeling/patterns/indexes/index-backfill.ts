@@ -8,7 +8,7 @@ import { planRowListChange } from '../index-entities/row-list.js';
 import { listChanges } from './beside-plan.js';
 import { transactIf, writeIf } from '../../table/conditional-write.js';
 import { concurrently } from '../../../base/async/concurrently.js';
-import type { CheckOptions, CheckPage, IndexCheck } from './index-check.js';
+import { requirePace, type CheckOptions, type CheckPage, type IndexCheck } from './index-check.js';
 import type { Drift } from './index-drift.js';
 import { isCopyEntry, type IndexEntry } from './index-entry.js';
 import type { IndexPlaces } from './index-places.js';
@@ -98,6 +98,7 @@ export class IndexBackfill {
     from: string | undefined,
     { pageRows = 200, concurrency = 16 }: CheckOptions,
   ): AsyncGenerator<BackfillPage, void, undefined> {
+    requirePace({ pageRows, concurrency });
     let cursor = from;
     do {
       const page = await readScanPage(this.#places, entitySource(this.#places), cursor, pageRows);

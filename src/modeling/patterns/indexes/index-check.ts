@@ -1,3 +1,5 @@
+import { pageRowsMax } from '../../table/gateway.js';
+import { requireCounts } from '../../definition/count.js';
 import type { RowKey } from '../../rows/row.js';
 import { confirmDrift, findDrift, type Candidate, type Drift } from './index-drift.js';
 import type { IndexPlaces } from './index-places.js';
@@ -24,6 +26,12 @@ export interface CheckOptions {
   readonly pageRows?: number;
   /** Concurrent comparisons. 16 when absent. */
   readonly concurrency?: number;
+}
+
+/** Throws `ValueError` for options that are no counts. */
+export function requirePace({ pageRows, concurrency }: CheckOptions): void {
+  requireCounts({ pageRows }, { max: pageRowsMax });
+  requireCounts({ concurrency });
 }
 
 /** The results of a page of a check. */
@@ -54,6 +62,7 @@ export class IndexCheck {
     repairs: boolean,
     options: CheckOptions,
   ): AsyncGenerator<CheckPage, void, undefined> {
+    requirePace(options);
     const sources = sourcesOf(this.#places, indexes);
     let { source: at, cursor } = readScanCursor(options.cursor);
     for (;;) {

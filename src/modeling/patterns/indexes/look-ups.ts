@@ -1,3 +1,4 @@
+import { requireCounts } from '../../definition/count.js';
 import type { AnyDefinition } from '../../definition/entity-definition.js';
 import type { KeyNames, KeyOf, ReadOf } from '../../definition/shapes.js';
 import { rowKeyOf, type Stored } from '../../definition/stored-entity.js';
@@ -84,6 +85,7 @@ export class CopyLookUp<
     rows: AsyncIterable<PrimaryValues<D, X>> | Iterable<PrimaryValues<D, X>>,
     { concurrency = concurrencyDefault }: LoadOptions = {},
   ): AsyncGenerator<Stored<ReadOf<D>>, void, undefined> {
+    requireCounts({ concurrency });
     return present(concurrentlyInOrder(rows, concurrency, (row) => this.#entityOf(row)));
   }
 
@@ -125,6 +127,7 @@ export class ListLookUp<D extends AnyDefinition, X extends AnyDefinition> {
     value: KeyOf<X>,
     { concurrency = concurrencyDefault }: LoadOptions = {},
   ): AsyncGenerator<Stored<ReadOf<D>>, void, undefined> {
+    requireCounts({ concurrency });
     const at = this.#keyOf(value);
     const texts = await this.#texts(at);
     yield* present(

@@ -1,3 +1,4 @@
+import { requireCounts } from '../../definition/count.js';
 import { systemClock } from '../../../base/clock.js';
 import { invariant } from '../../../base/invariant.js';
 import { own } from '../../../base/own.js';
@@ -61,6 +62,7 @@ export class LargeTable implements TableGateway {
 
   constructor(table: TableGateway, options: LargeOptions) {
     const randomness = options.randomness ?? systemRandomness;
+    requireCounts({ concurrency: options.concurrency });
     this.table = table.table;
     this.writesMax = table.writesMax;
     this.graceMs = options.graceMs ?? graceMsDefault;

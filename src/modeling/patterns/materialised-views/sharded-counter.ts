@@ -1,3 +1,4 @@
+import { requireCounts } from '../../definition/count.js';
 import { systemRandomness, type Randomness } from '../../../base/randomness.js';
 import { keyNamesOf, type AnyDefinition } from '../../definition/entity-definition.js';
 import { codecOf } from '../../definition/codec.js';
@@ -64,6 +65,7 @@ export class ShardedCounter<
     if (!Number.isInteger(shards) || shards < 1 || shards > shardsMax) {
       throw new DefinitionError(`${shards} shards: give 1 to ${shardsMax}`);
     }
+    requireCounts({ concurrency: options.concurrency });
     this.#options = options;
     this.#randomness = randomness;
     this.#entities = new Entities(definition, table, options);
@@ -98,7 +100,7 @@ export class ShardedCounter<
         if (found !== undefined) sums = plus(sums, pick(found, namesOf(measures)));
       }
     };
-    await Promise.all(Array.from({ length: Math.max(1, concurrency) }, work));
+    await Promise.all(Array.from({ length: concurrency }, work));
     const found: unknown = sums;
     return found as Sums<V, M>;
   }

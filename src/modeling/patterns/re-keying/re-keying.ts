@@ -1,3 +1,4 @@
+import { requireCounts } from '../../definition/count.js';
 import { systemClock, type Clock } from '../../../base/clock.js';
 import type { Randomness } from '../../../base/randomness.js';
 import { holdingTimers, type Timers } from '../../../base/async/timers.js';
@@ -7,7 +8,7 @@ import type { CreateOf, KeyOf, ReadOf } from '../../definition/shapes.js';
 import type { RowKey, StoredRow } from '../../rows/row.js';
 import { isConflictOrLost } from '../../table/contention.js';
 import { DefinitionError, ModelError } from '../../table/errors.js';
-import type { RowWrite, TableGateway } from '../../table/gateway.js';
+import { pageRowsMax, type RowWrite, type TableGateway } from '../../table/gateway.js';
 import { writeIf } from '../../table/conditional-write.js';
 import { asMove } from '../../table/moving-table.js';
 import type { ReadState } from '../moves/followed-state.js';
@@ -367,6 +368,7 @@ export class ReKeying<O extends AnyDefinition, N extends AnyDefinition, A> {
     { pageRows = pageRowsDefault, onDrift }: MoveStepOptions,
     to?: Side,
   ): readonly Segment<StoredRow>[] {
+    requireCounts({ pageRows }, { max: pageRowsMax });
     const { name, only } = this.#options;
     const { definition } = this.#options.to;
     return walks.map(({ side, work }) =>
@@ -452,6 +454,7 @@ function reportOf({ items, changes, refused }: WalkPosition): MoveReport {
 }
 
 function paceOf({ concurrency = concurrencyDefault, signal }: MoveStepOptions): WalkPace {
+  requireCounts({ concurrency });
   return { concurrency, signal };
 }
 

@@ -12,7 +12,7 @@ import { ownTypeProperty } from '../shard-map/fence.js';
 import { howToKeep, leadingOf, requireBound } from '../shard-map/shard-binding.js';
 import { sameRouting } from '../shard-map/map-row.js';
 import type { MapState } from '../shard-map/map-state.js';
-import type { ShardReport, WalkOptions } from '../shard-map/partition-walk.js';
+import { requirePace, type ShardReport, type WalkOptions } from '../shard-map/partition-walk.js';
 import type { RoutingChange } from '../shard-map/routing-changes.js';
 import type { ShardMap } from '../shard-map/shard-map.js';
 import { StaleMapError } from '../shard-map/shard-errors.js';
@@ -157,6 +157,7 @@ export class MapOperations<T extends ShardKeyType = ShardKeyType> {
   }
 
   async #run(id: string, options: RunOptions): Promise<Operation> {
+    requirePace(options);
     const found = operationOf(await this.#read(id));
     if (found.status === 'cancelled') await this.#takeBack(id);
     if (isEnded(found)) return found;

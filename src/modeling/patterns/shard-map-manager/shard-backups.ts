@@ -1,6 +1,6 @@
+import { requireCounts } from '../../definition/count.js';
 import type { Clock } from '../../../base/clock.js';
 import { dueBackups, type BackupIntervals } from '../../../placement/due-backups.js';
-import { DefinitionError } from '../../rows/model-error.js';
 import { tableExists } from './absent-table.js';
 import { listName, wholeAmong, type ShardBackup } from './backup-list.js';
 import type { BackupStore } from './backup-store.js';
@@ -81,7 +81,7 @@ export class ShardBackups {
    * backed up: also one of which the account is that of another shard (`ShardTakenError`), or knows
    * nothing of a map that leads there, and one whose row changes meanwhile, such as by `detach`.
    * Nothing of such a shard is deleted. Throws the reason of `signal`, the errors of the control
-   * table, and `DefinitionError` for a schedule that keeps none.
+   * table, and `ValueError` for a schedule that keeps none.
    */
   makeDue(schedule: BackupSchedule): Promise<BackupReport> {
     return backUpDue(this.#parts, schedule);
@@ -127,9 +127,7 @@ export class ShardBackups {
 
 async function backUpDue(parts: BackupParts, schedule: BackupSchedule): Promise<BackupReport> {
   const { to, intervals, keep, signal } = schedule;
-  if (!Number.isSafeInteger(keep) || keep < 1) {
-    throw new DefinitionError(`keep: ${keep}; give a whole number of backups, from 1 on`);
-  }
+  requireCounts({ keep });
   const nowMs = (): number => Math.floor(parts.clock.nowMicros() / 1000);
   const made: ShardBackup[] = [];
   const failed: { readonly shard: string; readonly error: unknown }[] = [];

@@ -7,7 +7,7 @@ import type { MapPhases, Moving } from './map-phases.js';
 import type { ClosedAccess, MapState } from './map-state.js';
 import type { MapWalks } from './map-walks.js';
 import { copyPartition, differencesOf, hasContent } from './partition-copy.js';
-import { nothing, type ShardReport, type WalkedShard } from './partition-walk.js';
+import { nothing, requirePace, type ShardReport, type WalkedShard } from './partition-walk.js';
 import type { Partitions } from './partitions.js';
 import { requireBound } from './shard-binding.js';
 import { StaleMapError } from './shard-errors.js';
@@ -33,6 +33,7 @@ export class CopySteps {
 
   /** As `ShardMap.close`. */
   async close(access: ClosedAccess, options: ShardStepOptions): Promise<MapState> {
+    requirePace(options);
     const { map, phases, partitions, timers, requireWhole } = this.#options;
     // A closed partition cannot be given the epoch by which its copy is recognised as a copy.
     await this.#overMoving('opening', options, async (_state, { name, table }, partitionKey) => {
@@ -101,6 +102,7 @@ export class CopySteps {
     work: (state: Moving, from: WalkedShard, partitionKey: string) => Promise<number>,
   ): Promise<ShardReport> {
     const { map, phases, partitions, walks } = this.#options;
+    requirePace(options);
     const state = await map.fresh();
     if (state.phase === 'handing-over' || state.phase === 'handed-over') return nothing;
     if (state.phase !== 'copying') throw phases.error(state, ['copying']);

@@ -11,6 +11,7 @@ import { sameRouting } from './map-row.js';
 import type { MapState } from './map-state.js';
 import {
   concurrencyDefault,
+  requirePace,
   type ShardReport,
   type WalkedShard,
   type WalkOptions,
@@ -120,6 +121,7 @@ export class MapRecovery {
    * writers of a partition are always faster.
    */
   async recover(plan: RecoveryPlan, options: ShardStepOptions = {}): Promise<ShardReport> {
+    requirePace(options);
     const { map, textOf, checked, requireWhole, cutOver, finish } = this.#steps;
     if (plan.differences.length === 0) return { partitions: 0, rows: 0 };
     const state = await map.fresh();
@@ -214,6 +216,7 @@ export class MapRecovery {
     shard: string,
     { write = false, ...options }: LocalRebuildOptions = {},
   ): Promise<LocalRebuild> {
+    requirePace(options);
     const { shards, textOf, open, bind, refuseOtherShards, requireWhole } = this.#steps;
     const { routing } = await this.#settled();
     await refuseOtherShards();

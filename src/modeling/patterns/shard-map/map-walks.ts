@@ -2,6 +2,7 @@ import type { TableGateway } from '../../table/gateway.js';
 import type { Partitions } from './partitions.js';
 import {
   forgetProgress,
+  requirePace,
   walkPartitions,
   type ShardReport,
   type WalkedShard,
@@ -53,6 +54,7 @@ export class MapWalks {
 
   /** A walk after which the phase of the map changes. */
   once({ step, state, shards, options, work }: MapWalk): Promise<ShardReport> {
+    requirePace(options);
     const { map, control } = this.#options;
     const id = `${state.version} ${step}`;
     return walkPartitions({ id, map, control, shards: this.walked(shards), work }, options);

@@ -1,3 +1,4 @@
+import { requireCounts } from '../../definition/count.js';
 import { allPages } from '../../table/all-rows.js';
 import type { RowKey, RowProperties } from '../../rows/row.js';
 import { EntityNotFoundError } from '../../table/errors.js';
@@ -42,6 +43,11 @@ export interface PartitionWalk {
 }
 
 export const concurrencyDefault = 8;
+
+/** Throws `ValueError` for a concurrency that is no count, before a step writes anything. */
+export function requirePace({ concurrency }: Pick<WalkOptions, 'concurrency'>): void {
+  requireCounts({ concurrency });
+}
 
 /**
  * Processes every partition of every shard, in order, resuming an earlier run of the same walk.

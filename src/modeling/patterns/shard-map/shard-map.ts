@@ -25,7 +25,7 @@ import {
   type MapState,
 } from './map-state.js';
 import { MapWalks } from './map-walks.js';
-import { nothing, type ShardReport } from './partition-walk.js';
+import { nothing, requirePace, type ShardReport } from './partition-walk.js';
 import { refuseMisplacedRows } from './misplaced-rows.js';
 import { Partitions } from './partitions.js';
 import {
@@ -290,6 +290,7 @@ export class ShardMap {
    * for up to 99 rows that differ.
    */
   async cutOver(options: ShardStepOptions = {}): Promise<ShardReport> {
+    requirePace(options);
     const state = await this.#phases.advance(['copying'], 'handing-over', 'handed-over');
     return this.#cutOver(state, options);
   }
@@ -303,6 +304,7 @@ export class ShardMap {
   async rollBack(
     options: ShardStepOptions & { readonly operation?: string } = {},
   ): Promise<ShardReport> {
+    requirePace(options);
     const { operation } = options;
     const before = await this.#map.fresh();
     if (before.phase === 'settled') return nothing;
@@ -374,6 +376,7 @@ export class ShardMap {
     change: ShardRouting | RoutingChange | ShardPlan,
     options: ShardStepOptions = {},
   ): Promise<MapState> {
+    requirePace(options);
     let state = await this.start(change);
     if (state.phase === 'copying') {
       await this.backfill(options);

@@ -1,3 +1,4 @@
+import { requireCounts } from '../../definition/count.js';
 import { systemClock, type Clock } from '../../../base/clock.js';
 import { holdingTimers, type Timers } from '../../../base/async/timers.js';
 import { requireChoice } from '../../definition/choice.js';
@@ -106,9 +107,7 @@ export function shardQueryOf<D extends AnyDefinition>(
   options: ShardQueryOptions = {},
 ): ShardQuery<Stored<ReadOf<D>>> {
   const { parallel = parallelDefault } = options;
-  if (!Number.isSafeInteger(parallel) || parallel < 1) {
-    throw new ValueError(`parallel: ${parallel}; give a whole number from 1 on`);
-  }
+  requireCounts({ parallel });
   requireChoice('partial', options.partial, ['fail', 'report']);
   requireChoice('order', options.order, ['keys', 'none']);
   const misplaced = optionNames.find((name) => name in query);

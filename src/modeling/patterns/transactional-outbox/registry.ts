@@ -1,3 +1,4 @@
+import { requireCounts } from '../../definition/count.js';
 import { bucketOf } from '../../../placement/hashes/text-hash.js';
 import { EntityExistsError, ValueError } from '../../table/errors.js';
 import type { TableGateway } from '../../table/gateway.js';
@@ -39,6 +40,7 @@ export function tableRegistryOf(
   table: string,
   { buckets = 16, partitionPrefix = `${table}_` }: TableRegistryOptions = {},
 ): OutboxRegistry {
+  requireCounts({ buckets });
   const bucketKey = (bucket: number) => `${partitionPrefix}${String(bucket).padStart(4, '0')}`;
   return {
     async register(rowKey) {

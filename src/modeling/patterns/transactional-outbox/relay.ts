@@ -1,3 +1,4 @@
+import { requireCounts } from '../../definition/count.js';
 import { holdingTimers, type Timers } from '../../../base/async/timers.js';
 import { unlessConflict } from '../../table/conditional-write.js';
 import { isConflict } from '../../table/contention.js';
@@ -112,12 +113,16 @@ export class Relay {
   readonly #timers: Timers;
   readonly #runs = new SharedRuns();
 
-  /** Throws `DefinitionError` when messages would go nowhere. Sends nothing. */
+  /**
+   * Throws `DefinitionError` when messages would go nowhere, and `ValueError` for an option that is
+   * no count. Sends nothing.
+   */
   constructor(options: RelayOptions) {
     const { table, registry, dispatch, sink, observer } = options;
     if (dispatch === undefined && sink === undefined) {
       throw new DefinitionError('a relay needs a dispatch or a sink, or messages would be lost');
     }
+    requireCounts({ attemptsMax: options.attemptsMax, concurrency: options.concurrency });
     this.table = table;
     this.#registry = registry;
     this.#dispatch = dispatch;

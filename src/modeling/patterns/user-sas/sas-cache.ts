@@ -1,3 +1,4 @@
+import { requireCounts } from '../../definition/count.js';
 import { systemClock, type Clock } from '../../../base/clock.js';
 
 /** A token in a cache: `UserSas`, or a token that an application got from its token service. */
@@ -46,6 +47,7 @@ export class SasCache {
     }: SasCacheOptions = {},
   ) {
     this.#issue = issue;
+    requireCounts({ entriesMax });
     this.#options = { leftMsMin, maxAgeMs, entriesMax, clock };
   }
 
