@@ -1,11 +1,9 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { setImmediate as turn } from 'node:timers/promises';
-import type { RootDatabase } from 'lmdb';
 import { manualTimers } from '../../../test/support/manual-timers.js';
 import { deferred } from '../../base/async/deferred.js';
-import type { Bytes } from '../../base/bytes.js';
-import { quietMs, unsureMs, withinWait, writeWithinWait } from './lock-wait.js';
+import { quietMs, unsureMs, withinWait, writeWithinWait, type LockedFile } from './lock-wait.js';
 
 const directory = '/data';
 
@@ -13,16 +11,16 @@ const directory = '/data';
 function slowFile() {
   const lock = deferred();
   const disk = deferred();
-  const root = {
+  const root: LockedFile = {
     readerCheck: () => 0,
     readerList: () => '',
-    async childTransaction(change: () => unknown) {
+    async childTransaction<Result>(change: () => Result) {
       await lock.promise;
       const result = change();
       await disk.promise;
       return result;
     },
-  } as unknown as RootDatabase<Bytes, Bytes>;
+  };
   return { root, lock, disk };
 }
 

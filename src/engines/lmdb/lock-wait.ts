@@ -6,7 +6,6 @@ import type { Bytes } from '../../base/bytes.js';
 import type { Timer, Timers } from '../../base/async/timers.js';
 import { DataDirectoryError } from './directory/data-directory-error.js';
 import { within } from '../../base/async/deadline.js';
-import type { Environment } from './environment.js';
 import { writeTransaction } from './write-transaction.js';
 
 /** After this time a start reports a held lock that it waits for; `lockWaitMs` bounds the wait. */
@@ -24,6 +23,12 @@ export interface LockWaitOptions {
   /** Receives the reason of a long wait, for people. */
   readonly waiting: (message: string) => void;
 }
+
+/** The data file, as far as a wait for its lock needs it. */
+export type LockedFile = Pick<
+  RootDatabase<Bytes, Bytes>,
+  'childTransaction' | 'readerCheck' | 'readerList'
+>;
 
 const heldByAnother = 'held by another process';
 const probe = fileURLToPath(new URL('lock-probe.js', import.meta.url));
@@ -71,7 +76,7 @@ export async function waitForLock(options: LockWaitOptions): Promise<void> {
  * lock is released later; a thread keeps waiting for the lock until the process exits.
  */
 export async function writeWithinWait<Result>(
-  { root }: Pick<Environment, 'root'>,
+  { root }: { readonly root: LockedFile },
   options: LockWaitOptions,
   change: () => Result,
 ): Promise<Result> {
@@ -139,7 +144,7 @@ function neverWritten(directory: string): DataDirectoryError {
 }
 
 /** The other processes that have the data file open, as text; one of them holds the lock. */
-export function lockHolders(root: RootDatabase<Bytes, Bytes>): string {
+export function lockHolders(root: Pick<LockedFile, 'readerCheck' | 'readerList'>): string {
   root.readerCheck();
   const lines = root.readerList().split('\n');
   const pids = new Set(lines.map((line) => Number.parseInt(line, 10)).filter((pid) => pid > 0));

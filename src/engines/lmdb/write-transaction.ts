@@ -17,7 +17,7 @@ let isHalted = false;
  * exits.
  */
 export async function writeTransaction<Result>(
-  root: RootDatabase<Bytes, Bytes>,
+  root: Pick<RootDatabase<Bytes, Bytes>, 'childTransaction'>,
   change: () => Result,
 ): Promise<Result> {
   return counted(async () => {
