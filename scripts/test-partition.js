@@ -1,5 +1,6 @@
-// Runs the suites of the server over HTTP on servers over three stores, whose ranges split, merge and
-// move at random all the time. Arguments as those of test.js; with none, all of these suites run.
+// Runs the suites of the server over HTTP on servers over three stores, whose ranges split, merge
+// and move at random all the time. Arguments as those of test.js; with none, all of these suites
+// run.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readdirSync } from 'node:fs';

@@ -68,8 +68,8 @@ async function step(store: OpenPartitions): Promise<void> {
   try {
     await operations.carryOut(begun.operation);
   } catch (error) {
-    // The server goes on with it: on a busy machine, or when the clock of the suite jumps, the lease
-    // is over before the move is.
+    // The server goes on with it: the lease is over before the move on a busy machine, or when the
+    // clock of the suite jumps.
     if (!(error instanceof TakenOverError)) throw error;
   }
 }
