@@ -19,6 +19,7 @@ import {
   type MemoryShards,
   type ShardName,
 } from './support/memory-shards.js';
+import { manualTime } from './support/manual-timers.js';
 import { MemoryRows } from './support/memory-table.js';
 import { wrappedMethods } from './support/wrapped-methods.js';
 
@@ -296,5 +297,34 @@ describe('a shard whose account has another name', () => {
     assert.equal(await map.entities(Order).get(one), undefined);
     await map.entities(Order).insert({ ...one, amount: 3 });
     assert.deepEqual((await manager.attach('south', [map], { keep: 'map' })).unbound, []);
+  });
+});
+
+describe('a shard that is detached', () => {
+  it('is so for all programs with that refresh time when the call resolves', async () => {
+    const { shards } = await filledShards();
+    const time = manualTime();
+    const options = { refreshMs: 5000, clock: time.clock };
+    const writer = await shards.manager(undefined, options).open('orders', orderSchema);
+    const orders = writer.entities(Order);
+    await orders.update({ customer: 500, id: 1 }, (order) => ({ ...order, amount: 2 }));
+    const manager = shards.manager(undefined, { ...options, timers: time });
+    for (const call of [
+      () => manager.detach('south'),
+      // As after a kill.
+      () => manager.detach('south'),
+      () => manager.setShard('south', { status: 'detached' }),
+    ]) {
+      let isOver = false;
+      const detached = call().then(() => (isOver = true));
+      for (let turns = 0; turns < 1000 && time.waiting.length === 0; turns += 1) {
+        await new Promise(setImmediate);
+      }
+      await time.pass(4999);
+      assert.deepEqual([isOver, time.waiting], [false, [1]]);
+      await time.pass(1);
+      await detached;
+      await assert.rejects(orders.deleteIfExists({ customer: 500, id: 1 }), /'south' is detached/);
+    }
   });
 });

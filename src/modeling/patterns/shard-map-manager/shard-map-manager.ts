@@ -1,4 +1,5 @@
 import { systemClock, type Clock } from '../../../base/clock.js';
+import { holdingTimers } from '../../../base/async/timers.js';
 import { own } from '../../../base/own.js';
 import { systemRandomness } from '../../../base/randomness.js';
 import {
@@ -82,11 +83,11 @@ export class ShardMapManager {
   /** Sends nothing. */
   constructor(options: ShardMapManagerOptions) {
     const { control, controlCopies, refreshMs = refreshDefault } = options;
-    const { clock = systemClock, randomness = systemRandomness } = options;
+    const { clock = systemClock, randomness = systemRandomness, timers = holdingTimers } = options;
     this.#options = options;
     this.#clock = clock;
     this.#rows = new ManagerRows(control, controlCopies);
-    this.#statuses = new ShardStatuses(this.#rows, clock, refreshMs);
+    this.#statuses = new ShardStatuses(this.#rows, { clock, timers, refreshMs });
     this.#tables = new ShardTables({
       control,
       rows: this.#rows,
@@ -161,7 +162,9 @@ export class ShardMapManager {
     const { status = info.status } = change;
     if (!isServing(info.status) && isServing(status)) return this.#tables.serve(name, write);
     if (isServing(status) && change.status === info.status) await this.#tables.endServe(name);
-    return write();
+    const changed = await write();
+    if (change.status === 'detached') await this.#statuses.untilFollowed();
+    return changed;
   }
 
   /** `check` throws for what may not be changed so. */
@@ -392,8 +395,10 @@ export class ShardMapManager {
   }
 
   /**
-   * Takes a shard from all programs, such as before it is restored. Ends an `attach` that is under
-   * way, also of a shard that is detached. Two point reads and a write.
+   * Takes a shard from all programs, such as before it is restored, and resolves when they have had
+   * `refreshMs` of this manager to follow: give all of them the same. Ends an `attach` that is
+   * under way, also of a shard that is detached. Called again after a kill, which waits again. Two
+   * point reads and a write.
    */
   detach(shard: string): Promise<ShardInfo> {
     return this.setShard(shard, { status: 'detached' });

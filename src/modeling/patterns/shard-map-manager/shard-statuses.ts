@@ -1,3 +1,5 @@
+import { sleep } from '../../../base/async/sleep.js';
+import type { Timers } from '../../../base/async/timers.js';
 import type { Clock } from '../../../base/clock.js';
 import { requireChoice } from '../../definition/choice.js';
 import { TableNotFoundError } from '../../table/errors.js';
@@ -78,17 +80,27 @@ export function refuseDetached({ name, status }: ShardInfo, change: ShardChange)
   );
 }
 
+export interface ShardStatusesOptions {
+  readonly clock: Clock;
+  readonly timers: Timers;
+  readonly refreshMs: number;
+}
+
 /** What programs may do with shards, as it was at most `refreshMs` ago. */
 export class ShardStatuses {
   readonly #rows: ManagerRows;
-  readonly #clock: Clock;
-  readonly #refreshMs: number;
+  readonly #options: ShardStatusesOptions;
   #known: { readonly shards: ReadonlyMap<string, ShardStatus>; readonly atMs: number } | undefined;
 
-  constructor(rows: ManagerRows, clock: Clock, refreshMs: number) {
+  constructor(rows: ManagerRows, options: ShardStatusesOptions) {
     this.#rows = rows;
-    this.#clock = clock;
-    this.#refreshMs = refreshMs;
+    this.#options = options;
+  }
+
+  /** Waits as long as other programs may take a shard to be as it was before this call. */
+  async untilFollowed(): Promise<void> {
+    const { timers, refreshMs } = this.#options;
+    if (refreshMs > 0) await sleep(timers, refreshMs);
   }
 
   /** Reads the rows again with the next question. */
@@ -105,9 +117,10 @@ export class ShardStatuses {
   }
 
   async #shards(): Promise<ReadonlyMap<string, ShardStatus>> {
-    const atMs = this.#clock.monotonicMs();
+    const { clock, refreshMs } = this.#options;
+    const atMs = clock.monotonicMs();
     const known = this.#known;
-    if (known !== undefined && atMs - known.atMs < this.#refreshMs) return known.shards;
+    if (known !== undefined && atMs - known.atMs < refreshMs) return known.shards;
     const infos = (await this.#rows.listReachable('shard')).map(shardInfo);
     const shards = new Map(infos.map(({ name, status }) => [name, status]));
     this.#known = { shards, atMs };
