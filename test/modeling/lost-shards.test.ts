@@ -12,6 +12,7 @@ import type {
   ManagedMap,
   ShardMapManager,
 } from '../../src/modeling/patterns/shard-map-manager/index.js';
+import { halfRestored, restoreRow } from './support/emptied-shard.js';
 import { crashEverywhere, type Doomed } from './support/crash-points.js';
 import {
   filledShards,
@@ -291,6 +292,25 @@ function withoutShard(shards: MemoryShards, name: ShardName): ShardMapManager {
   );
 }
 
+describe('a shard that is given up while it is restored', () => {
+  it('leaves what the restore brings back, when that began meanwhile', async () => {
+    const { shards, id } = await detached(await handingOver(), 'north');
+    const west = inspect(shards.rows('west', 'orders').all, { depth: 9 });
+    const giving = await shards
+      .manager((port) =>
+        wrappedMethods(port, async (method, send, given) => {
+          const isMap = method === 'write' && inspect(given, { depth: 4 }).includes("'!shard-map'");
+          if (isMap) shards.control.apply([{ kind: 'insert', row: restoreRow('north') }]);
+          return send();
+        }),
+      )
+      .open('orders', orderSchema);
+    await assert.rejects(giving.operations.giveUp(id, 'north'), halfRestored);
+    assert.equal(inspect(shards.rows('west', 'orders').all, { depth: 9 }), west);
+    assert.deepEqual(shards.rows('north', 'orders').all, []);
+  });
+});
+
 describe('a shard that is given up while another one is away', () => {
   it('says which one, and leaves everything as it was', async () => {
     const moving = await detached(await handingOver(), 'north');
@@ -413,6 +433,25 @@ describe('copies of a shard that is gone for good', () => {
       });
     }
   }
+
+  it('count above what a program has written to the account that was exchanged', async () => {
+    const { shards, map } = await filledShards();
+    const { id } = await map.operations.begin(moveShard('north', 'west'), { title: 'away' });
+    await map.unguarded.backfill();
+    // It has looked at north lately, and does not look again.
+    const late = await shards
+      .manager(undefined, { refreshMs: 3_600_000 })
+      .open('orders', orderSchema);
+    const orders = shardedEntitiesOf(Order, late.unguarded);
+    await orders.insert({ customer: 8, id: 1, amount: 1 });
+    await detached({ shards, id }, 'north');
+    await orders.upsertReplace({ customer: 99, id: 2, amount: 9 });
+    await (await open(shards)).operations.giveUp(id, 'north');
+    const reading = shardedEntitiesOf(Order, (await open(shards)).unguarded);
+    assert.equal((await reading.get({ customer: 99, id: 1 }))?.amount, 1);
+    assert.equal((await (await open(shards)).operations.run(id)).status, 'completed');
+    assert.equal((await amounts(shards)).get(99), 1);
+  });
 
   it('are given up only by a change of an operation', async () => {
     const { shards, map } = await filledShards();

@@ -12,6 +12,7 @@ import { routeOf, shardsOfState, type MapState } from './map-state.js';
 import { concurrencyDefault, type WalkedShard } from './partition-walk.js';
 import { leadingOf, ownerOfShard, requireBound } from './shard-binding.js';
 import { noTable, StaleMapError } from './shard-errors.js';
+import type { RequireWhole } from './shard-map-options.js';
 import type { StoredMap } from './stored-map.js';
 
 /** What giving up a shard takes of a shard map. */
@@ -22,6 +23,7 @@ export interface LostShardParts {
   /** For the waits between attempts. */
   readonly timers: Timers;
   readonly textOf: (partitionKey: string) => string;
+  readonly requireWhole: RequireWhole;
   /** Makes the table of a shard one of the map. */
   readonly bind: (shard: string) => Promise<void>;
 }
@@ -46,7 +48,7 @@ export interface GiveUpOptions {
  * Returns the number of partitions that were opened.
  */
 export async function giveUpShard(
-  { map, shards, timers, textOf, bind }: LostShardParts,
+  { map, shards, timers, textOf, requireWhole, bind }: LostShardParts,
   shard: string,
   { gone = [], begin, makeTable }: GiveUpOptions = {},
 ): Promise<number> {
@@ -64,6 +66,8 @@ export async function giveUpShard(
     const { access: _, ...change } = now;
     return { ...change, version, phase: 'handing-over' };
   });
+  // A restore that has begun meanwhile brings back what the shard had.
+  await requireWhole([shard]);
   let opened = 0;
   if (state.phase === 'handing-over') {
     const tables = new Map(answering.map(({ name, table }) => [name, table]));
@@ -166,6 +170,8 @@ async function openLost(
     throw new StaleMapError(`${map.title} has changed; ${again}`);
   }
   const known = await Promise.all(others.map((other) => epochOf(other, partitionKey)));
-  await claim.open(Math.max(...known) + 1);
+  // Above 1 as well: a program that had looked at the shard shortly before may have opened the
+  // partition for a write in the account that has its name now.
+  await claim.open(Math.max(1, ...known) + 1);
   return true;
 }

@@ -172,9 +172,10 @@ export class MapRecovery {
    * shard for it.
    */
   giveUp(shard: string, options: GiveUpOptions = {}): Promise<number> {
-    const { map, shards, timers, textOf, bind } = this.#steps;
+    const { map, shards, timers, textOf, requireWhole, bind } = this.#steps;
     tableAmong(shards(), shard);
-    return giveUpShard({ map, shards: shards(), timers, textOf, bind }, shard, options);
+    const parts = { map, shards: shards(), timers, textOf, requireWhole, bind };
+    return giveUpShard(parts, shard, options);
   }
 
   /**
