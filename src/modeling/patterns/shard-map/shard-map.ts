@@ -257,8 +257,7 @@ export class ShardMap {
    * throw `PartitionClosedError`; their reads go on with `read-only`, and throw with `offline`. No
    * write is applied after it resolves; reads follow within `refreshMs`. So `backfill` copies once,
    * `verify` finds no difference, and `cutOver` only opens what is there. Other partitions are not
-   * concerned. Two walks over the keys of the shards that partitions leave, and two requests for
-   * each partition.
+   * concerned. Two walks over the keys of shards that lose any, and two requests for each.
    */
   async close(access: ClosedAccess, options: ShardStepOptions = {}): Promise<MapState> {
     requireChoice('access', access, ['read-only', 'offline']);
