@@ -99,6 +99,7 @@ export class EncryptedTable implements TableGateway {
   readonly encrypts: EncryptedNames = (row) => Object.keys(this.#algorithmsOf(row));
   readonly storesLargeValues: boolean | undefined;
   readonly writesMax: number | undefined;
+  readonly confirm: TableGateway['confirm'];
   readonly #inner: TableGateway;
   readonly #options: EncryptionOptions;
   readonly #keys: RowKeys;
@@ -114,6 +115,7 @@ export class EncryptedTable implements TableGateway {
     this.table = inner.table;
     this.storesLargeValues = inner.storesLargeValues;
     this.writesMax = inner.writesMax;
+    this.confirm = inner.confirm?.bind(inner);
     this.#inner = inner;
     this.#options = options;
     this.#deterministic = new Set(deterministic?.properties);

@@ -107,6 +107,12 @@ export interface TableGateway {
   /** One range read: one page, in key order. */
   page(query: RowQuery): Promise<RowPage>;
   /**
+   * Makes later reads of the partition at least as new as it is now, where reads may be older, as
+   * those of a shard map are. Absent where they never are. A gateway before such a one has the
+   * same.
+   */
+  readonly confirm?: ((partitionKey: string) => Promise<void>) | undefined;
+  /**
    * The names of the properties of a row that the table encrypts, those that the row marks
    * included. Absent where it encrypts nothing. A gateway before an encrypting one has the same.
    */

@@ -13,6 +13,7 @@ export function movingTable(table: TableGateway): TableGateway {
     encrypts: table.encrypts,
     storesLargeValues: table.storesLargeValues,
     writesMax: table.writesMax,
+    confirm: table.confirm?.bind(table),
     get: (key, select) => table.get(key, select),
     page: (query) => table.page(query),
     write: (write) => table.write(asMove(write)),

@@ -107,14 +107,14 @@ const depthMax = 8;
  * A transaction is refused with `TooLargeError` before any write is sent when, with all that
  * belongs to it, it has more writes than the table beneath takes or 4 MiB; `bulk` and `deleteWhere`
  * divide theirs. Each derived row of the partition that changes counts, twice when its key changes,
- * and so does each message. `writesMax` is that of the table beneath, for writes from which nothing
- * is derived. The error tells how many of the given writes fit.
+ * and so does each message. The error tells how many of the given writes fit.
  */
 export class DerivingTable implements TableGateway {
   readonly table: string;
   readonly encrypts: EncryptedNames | undefined;
   readonly storesLargeValues: boolean | undefined;
   readonly writesMax: number | undefined;
+  readonly confirm: TableGateway['confirm'];
   readonly #base: TableGateway;
   readonly #derivations: readonly Derivation[];
   readonly #outbox: DerivingOutbox | undefined;
@@ -129,6 +129,7 @@ export class DerivingTable implements TableGateway {
     this.encrypts = base.encrypts;
     this.storesLargeValues = base.storesLargeValues;
     this.writesMax = base.writesMax;
+    this.confirm = base.confirm?.bind(base);
     this.#base = base;
     this.#derivations = derivations;
     this.#outbox = outbox;

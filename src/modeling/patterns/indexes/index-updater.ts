@@ -32,11 +32,12 @@ type Concerned = ReadonlyMap<ResolvedIndex, readonly RowKey[]>;
  * any order, beside other workers.
  *
  * It reads the entity, makes what the indexes have at the keys of the intent match, and reads the
- * entity again; when it has changed, all is repeated. An intent concerns only the keys that the
- * index entry had before and after its change, which every delivery of it knows. So an entry that a
- * worker wrote from an outdated entity, at one of these keys, is corrected by the same worker, or
- * after a crash by the next delivery, before the intent is finished. Entries at other keys belong
- * to the intents of the changes that made them, which wait until then.
+ * entity again, no older than it is by then; when it has changed, all is repeated. An intent
+ * concerns only the keys that the index entry had before and after its change, which every delivery
+ * of it knows. So an entry that a worker wrote from an outdated entity, at one of these keys, is
+ * corrected by the same worker, or after a crash by the next delivery, before the intent is
+ * finished. Entries at other keys belong to the intents of the changes that made them, which wait
+ * until then.
  */
 export class IndexUpdater {
   readonly #places: IndexPlaces;
@@ -65,6 +66,7 @@ export class IndexUpdater {
       const results = await Promise.allSettled(
         known.map((index) => this.#match(index, key, concerned, entries, signal)),
       );
+      await this.#places.table.confirm?.(key.partitionKey);
       const again = await this.#places.table.get(key, []);
       if (again?.etag !== row?.etag) return false;
       const failed = results.find((result) => result.status === 'rejected');
@@ -90,7 +92,11 @@ export class IndexUpdater {
       this.untilDone(index.name, signal, async () => {
         const stored = await table.get(key);
         const found = await matchingWrite(this.#places, { index, key, primary, stored, entry });
-        return found === undefined || writeIf(table, found.write);
+        if (found !== undefined) return writeIf(table, found.write);
+        // A write under an ETag proves what was read; otherwise it may have been outdated.
+        if (table.confirm === undefined) return true;
+        await table.confirm(key.partitionKey);
+        return (await table.get(key, []))?.etag === stored?.etag;
       });
     for (const key of gone) await match(key, undefined);
     const taken: unknown[] = [];

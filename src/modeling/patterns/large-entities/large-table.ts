@@ -54,6 +54,7 @@ export class LargeTable implements TableGateway {
   readonly table: string;
   readonly storesLargeValues = true;
   readonly writesMax: number | undefined;
+  readonly confirm: TableGateway['confirm'];
   /** The age from which an unreferenced blob counts as abandoned. */
   readonly graceMs: number;
   readonly #expander: Expander;
@@ -65,6 +66,7 @@ export class LargeTable implements TableGateway {
     requireCounts({ concurrency: options.concurrency });
     this.table = table.table;
     this.writesMax = table.writesMax;
+    this.confirm = table.confirm?.bind(table);
     this.graceMs = options.graceMs ?? graceMsDefault;
     this.#concurrency = options.concurrency ?? concurrencyDefault;
     this.#expander = {

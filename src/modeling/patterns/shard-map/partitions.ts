@@ -85,13 +85,20 @@ class NotWholeError extends ModelError {
 export class Partitions implements RoutedPartitions {
   /** Each transaction has the owner row as well. */
   readonly ownWrites = 1;
+  /** A point read of the shard, and one of the map where the shard does not own the partition. */
+  readonly confirm: TableGateway['confirm'];
   readonly #options: PartitionsOptions;
   readonly #looks: ShardLooks;
 
   constructor(options: PartitionsOptions) {
     this.#options = options;
-    const { map, clock, refreshMs } = options;
+    const { map, clock, refreshMs, readsOwned } = options;
     this.#looks = new ShardLooks({ title: map.title, clock, refreshMs });
+    if (readsOwned) return;
+    this.confirm = async (partitionKey) => {
+      const found = await this.readableBy(await map.known(), partitionKey);
+      if (!(await isOwned(found, partitionKey))) await map.fresh();
+    };
   }
 
   /** Throws `UnknownShardError` for a shard without a table in this program. */

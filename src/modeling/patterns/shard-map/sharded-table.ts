@@ -36,6 +36,8 @@ export interface RoutedPartitions {
   homes(state: MapState): PartitionHomes;
   /** The given shard if it owns the partition, otherwise the shard of the current map. */
   confirmed(shard: TableGateway, partitionKey: string): Promise<TableGateway>;
+  /** Makes later reads at least as new as the partition is now; absent where they always are. */
+  readonly confirm?: ((partitionKey: string) => Promise<void>) | undefined;
   writeOne(write: RowWrite): Promise<WriteResult>;
   /** Writes of one partition, at most as many as the table takes. */
   write(partitionKey: string, writes: readonly RowWrite[]): Promise<readonly WriteResult[]>;
@@ -57,6 +59,7 @@ export class ShardedTable implements TableGateway {
   readonly encrypts: EncryptedNames | undefined;
   readonly storesLargeValues: boolean;
   readonly writesMax: number;
+  readonly confirm: TableGateway['confirm'];
   readonly #map: RoutingMap;
   readonly #partitions: RoutedPartitions;
 
@@ -67,6 +70,7 @@ export class ShardedTable implements TableGateway {
     this.storesLargeValues = shards.every((shard) => shard.storesLargeValues === true);
     const taken = shards.map((shard) => shard.writesMax ?? transactionWritesMax);
     this.writesMax = Math.min(transactionWritesMax, ...taken) - partitions.ownWrites;
+    this.confirm = partitions.confirm?.bind(partitions);
     this.#map = map;
     this.#partitions = partitions;
   }
