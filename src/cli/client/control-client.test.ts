@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { describe, it } from 'node:test';
-import { CommandFailure, UsageError } from '../terminal/failure.js';
+import { AwayFailure, CommandFailure, UsageError } from '../terminal/failure.js';
 import { ControlClient } from './control-client.js';
 
 /** Asks a server that answers every request in this way. */
@@ -29,6 +29,8 @@ describe('a client of the control API', () => {
     await assert.rejects(askOf(400, '{"error":"There is no range 7."}'), refused);
     const failed = new CommandFailure('The disk is full.');
     await assert.rejects(askOf(500, '{"error":"The disk is full."}'), failed);
+    const away = askOf(503, '{"error":"The store is away."}');
+    await assert.rejects(away, (error) => error instanceof AwayFailure);
   });
 
   it('says that something else listens where the answer is none of the API', async () => {

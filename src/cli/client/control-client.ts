@@ -1,5 +1,5 @@
 import { request as httpRequest, type IncomingMessage } from 'node:http';
-import { codeOf, CommandFailure, messageOf, UsageError } from '../terminal/failure.js';
+import { AwayFailure, codeOf, CommandFailure, messageOf, UsageError } from '../terminal/failure.js';
 import { answerBytes } from './answer-bytes.js';
 
 /** Some work, such as taking a snapshot, is answered when it is done. */
@@ -99,7 +99,8 @@ function answered({ status, body }: Answered, address: string): unknown {
         '--control-port.',
     );
   }
-  throw status < 500 ? new UsageError(refusal) : new CommandFailure(refusal);
+  if (status < 500) throw new UsageError(refusal);
+  throw status === 503 ? new AwayFailure(refusal) : new CommandFailure(refusal);
 }
 
 /** The message of the control API about a refused request. */

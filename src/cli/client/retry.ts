@@ -2,7 +2,9 @@ import type { BackOff } from '../../base/async/back-off.js';
 import { poll } from '../../base/async/poll.js';
 import { retry } from '../../base/async/retry.js';
 import { holdingTimers } from '../../base/async/timers.js';
+import { invariant } from '../../base/invariant.js';
 import { systemRandomness } from '../../base/randomness.js';
+import { AwayFailure } from '../terminal/failure.js';
 import { isTransient } from './service-error.js';
 
 export interface RetryPolicy {
@@ -22,13 +24,39 @@ export const patientRetries: RetryPolicy = {
 /** The delays between two questions to a server whose work the user waits for. */
 const answerDelayMs: BackOff = { first: 20, last: 250 };
 
-/** Asks a server again and again until its answer is final. Throws what `ask` throws. */
-export function finalAnswer<Answer>(
+interface FinalAnswerOptions {
+  readonly delayMs?: BackOff;
+  /** Told each new reason why the server has no answer now; then it is asked again. */
+  readonly onAway?: (reason: string) => void;
+}
+
+/**
+ * Asks a server again and again until its answer is final. Throws what `ask` throws, but without
+ * end asks a server again that cannot tell, where `onAway` is given.
+ */
+export async function finalAnswer<Answer extends object | number>(
   ask: () => Promise<Answer>,
   isFinal: (answer: Answer) => boolean,
-  delayMs: BackOff = answerDelayMs,
+  { delayMs = answerDelayMs, onAway }: FinalAnswerOptions = {},
 ): Promise<Answer> {
-  return poll(ask, { delayMs, timers: holdingTimers, isFinal });
+  let told: string | undefined;
+  const asked = async (): Promise<Answer | undefined> => {
+    try {
+      return await ask();
+    } catch (error) {
+      if (onAway === undefined || !(error instanceof AwayFailure)) throw error;
+      if (error.message !== told) onAway(error.message);
+      told = error.message;
+      return undefined;
+    }
+  };
+  const answer = await poll(asked, {
+    delayMs,
+    timers: holdingTimers,
+    isFinal: (each) => each !== undefined && isFinal(each),
+  });
+  invariant(answer !== undefined, 'no answer is not final');
+  return answer;
 }
 
 /** Retries transient failures. Throws what `retry` throws. */

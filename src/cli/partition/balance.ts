@@ -100,7 +100,7 @@ export async function measuredPlan(
         return plan;
       },
       (plan) => isMeasured(plan) || plan.operations.length > 0,
-      planDelayMs,
+      { delayMs: planDelayMs },
     );
   } finally {
     release();

@@ -12,7 +12,7 @@ import { CommandFailure } from '../terminal/failure.js';
 import { notice } from '../terminal/notice.js';
 import { withAccess, withPartitions, type AccessFlags, type PartitionAccess } from './access.js';
 import { begun, halvingGoesOn, undoingGoesOn } from './interrupted.js';
-import { carriedOut, jobResult, stillRunning } from './waiting.js';
+import { askedAgain, carriedOut, jobResult, stillRunning } from './waiting.js';
 
 const idMax = 1e14;
 
@@ -157,6 +157,7 @@ export async function isStillUndone(
       return { isRunning: (await control.job(job))?.state === 'running', step };
     },
     (found) => !found.isRunning || found.step === 'cancel',
+    { onAway: (reason) => notice(askedAgain(reason)) },
   );
   return isRunning;
 }

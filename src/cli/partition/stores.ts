@@ -10,7 +10,7 @@ import { counted } from '../terminal/terminal.js';
 import { timeLeft } from '../terminal/time-left.js';
 import { tell, withAccess, withPartitions, type AccessFlags } from './access.js';
 import { begun } from './interrupted.js';
-import { stillRunning } from './waiting.js';
+import { askedAgain, stillRunning } from './waiting.js';
 
 /** The delay between two questions about a store that is being emptied. */
 const drainDelayMs = { first: 500, last: 500 } as const;
@@ -148,7 +148,7 @@ export async function emptied(
         return ranges;
       },
       (left) => left === 0,
-      drainDelayMs,
+      { delayMs: drainDelayMs, onAway: (reason) => report.line(askedAgain(reason)) },
     );
   } finally {
     release();

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { isStarted } from '../../http/control/job-results.js';
 import type { JobInfo } from '../../http/control/partitions.js';
-import { CommandFailure } from '../terminal/failure.js';
+import { AwayFailure, CommandFailure } from '../terminal/failure.js';
 import { jobResult } from './waiting.js';
 
 function ended(result: unknown) {
@@ -14,6 +14,17 @@ void describe('the result of a job', () => {
   void it('is given when it has the form that is expected', async () => {
     const result = await jobResult(ended({ operation: 4 }), 7, isStarted);
     assert.equal(result.operation, 4);
+  });
+
+  void it('is waited for while the server cannot tell how far it is', async () => {
+    const { job } = ended({ operation: 4 });
+    let looks = 0;
+    const away = () => {
+      looks += 1;
+      return looks > 2 ? job() : Promise.reject(new AwayFailure('The store did not answer.'));
+    };
+    assert.equal((await jobResult({ job: away }, 7, isStarted)).operation, 4);
+    assert.equal(looks, 3);
   });
 
   void it('of another form fails the command, which says why', async () => {

@@ -64,11 +64,17 @@ export async function operationEnd(
         return last;
       },
       ({ state }) => state !== 'running',
+      { onAway: (reason) => report.line(askedAgain(reason)) },
     );
   } finally {
     release();
     report.stop();
   }
+}
+
+/** What is said when the server cannot tell how far it is. The work goes on there. */
+export function askedAgain(reason: string): string {
+  return `The server cannot tell now how far it is, and is asked again: ${reason}`;
 }
 
 /**
@@ -120,6 +126,7 @@ export async function jobEnd(
         return last;
       },
       ({ state }) => state === 'done',
+      { onAway: (reason) => report.line(askedAgain(reason)) },
     );
   } finally {
     release();

@@ -18,6 +18,9 @@ export class CommandFailure extends Error {
   }
 }
 
+/** The server could not do what was asked for now, for example because a store does not answer. */
+export class AwayFailure extends CommandFailure {}
+
 /**
  * The error of a command that has done some of its work: a script must not mistake it for wrong
  * usage, which has no effect.

@@ -35,7 +35,7 @@ export async function copyFrom(
       return state;
     },
     ({ status }) => status !== 'pending',
-    copyDelayMs,
+    { delayMs: copyDelayMs },
   );
   if (end.status !== 'success') throw ended(blob, end);
 }
