@@ -93,7 +93,7 @@ export function isConflictOrLost(error: unknown): boolean {
 }
 
 /**
- * The error for a caller who gave the first `count` writes of a transaction: why one of them failed.
+ * The error for a caller who gave the first `count` writes of a transaction: why one has failed.
  * A conflict at another row, or at one that the service does not name, stays the failure of the
  * transaction, because it tells nothing about the caller's rows.
  */

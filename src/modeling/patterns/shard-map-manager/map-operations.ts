@@ -217,9 +217,9 @@ export class MapOperations<T extends ShardKeyType = ShardKeyType> {
    * partitions that the shard had got, their former shards have the rows as they were handed over,
    * and these count. Throws `OperationError` for an operation that is not under way or has nothing
    * to do with the shard, `ManagerError` for a shard that is not detached and while a restore into
-   * it has not ended, and `ModelError`, before anything is changed, where partitions were to leave it
-   * and another shard cannot be asked about them, unless that is detached and has no table: gone as
-   * well. Called again after a crash. Point reads, two writes, and the requests of
+   * it has not ended, and `ModelError`, before anything is changed, where partitions were to leave
+   * it and another shard cannot be asked about them, unless that is detached and has no table: gone
+   * as well. Called again after a crash. Point reads, two writes, and the requests of
    * `MapRecovery.giveUp`.
    */
   async giveUp(id: string, shard: string): Promise<Operation> {
