@@ -3,7 +3,8 @@ import type { IncomingMessage } from 'node:http';
 /**
  * The status that refuses a request whose head the parser accepts; undefined: it is served. 501 for
  * a transfer coding before `chunked`, whose body would be read in its encoded form; 400 when
- * `chunked` is not the last one or there twice (RFC 9112, 6.1 and 6.3). 417 for an expectation besides `100-continue` (RFC 9110, 10.1.1).
+ * `chunked` is not the last one or there twice (RFC 9112, 6.1 and 6.3). 417 for an expectation
+ * besides `100-continue` (RFC 9110, 10.1.1).
  */
 export function refusedHead({
   headers,

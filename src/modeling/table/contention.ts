@@ -93,9 +93,9 @@ export function isConflictOrLost(error: unknown): boolean {
 }
 
 /**
- * The error for a caller who gave the first `count` writes of a transaction: why one has failed.
- * A conflict at another row, or at one that the service does not name, stays the failure of the
- * transaction, because it tells nothing about the caller's rows.
+ * The error for a caller who gave the first `count` writes of a transaction: why one of them
+ * failed. A conflict at another row, or at one that the service does not name, stays the failure of
+ * the transaction, because it tells nothing about the caller's rows.
  */
 export function failureOfFirst(count: number, error: unknown): unknown {
   if (!(error instanceof TransactionFailedError)) return error;

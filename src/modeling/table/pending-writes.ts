@@ -1,8 +1,9 @@
 import type { AnyDefinition } from '../definition/entity-definition.js';
-import { ValueError } from '../rows/model-error.js';
+import { TooLargeError, ValueError } from '../rows/model-error.js';
 import { nameOfKey } from '../rows/row-parts.js';
 import type { RowKey, StoredRow } from '../rows/row.js';
-import type { TableGateway } from './gateway.js';
+import type { RowWrite, TableGateway } from './gateway.js';
+import { bytesBeyondTransaction } from './request-size.js';
 import type { PutWrite } from './row-writes.js';
 import type { PrecedingRows } from './row-update-queues.js';
 import type { UpdateScope } from './update-scope.js';
@@ -46,4 +47,16 @@ export function mergeOfNothing({ partitionKey, rowKey }: RowKey, etag: string) {
 export function unmoved({ type }: AnyDefinition, write: PutWrite, { rowKey }: RowKey): PutWrite {
   if (write.row.rowKey === rowKey) return write;
   throw new ValueError(`${type}: ifAbsent made an entity with other keys`);
+}
+
+/** The error for a delete of a row that must exist. */
+export function requiredError({ rowKey }: RowKey): ValueError {
+  return new ValueError(`a transaction cannot delete '${rowKey}', which it requires to exist`);
+}
+
+/** Throws `TooLargeError` for writes beyond 4 MiB. */
+export function refuseTooLarge(table: TableGateway, writes: readonly RowWrite[]): void {
+  const bytes = bytesBeyondTransaction(table, writes);
+  if (bytes === undefined) return;
+  throw new TooLargeError(`a transaction of about ${bytes} bytes is larger than 4 MiB`);
 }

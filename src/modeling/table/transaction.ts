@@ -4,7 +4,7 @@ import type { AnyDefinition } from '../definition/entity-definition.js';
 import { codecOf } from '../definition/codec.js';
 import type { CreateOf, KeyOf, MergeOf, NumberNames, ReadOf } from '../definition/shapes.js';
 import { storedAs } from '../definition/stored-entity.js';
-import { TooLargeError, ValueError } from '../rows/model-error.js';
+import { ValueError } from '../rows/model-error.js';
 import type { RowKey } from '../rows/row.js';
 import { holdingTimers, type Timers } from '../../base/async/timers.js';
 import {
@@ -24,7 +24,6 @@ import {
   type TableGateway,
   type WriteResult,
 } from './gateway.js';
-import { bytesBeyondTransaction } from './request-size.js';
 import {
   writesOf,
   type KeyOrEntity,
@@ -37,6 +36,8 @@ import type { UpdateScope } from './update-scope.js';
 import {
   madeNow,
   mergeOfNothing,
+  refuseTooLarge,
+  requiredError,
   unmoved,
   type Pending,
   type Unchanged,
@@ -480,16 +481,6 @@ export class Transaction {
     this.#writesByDefinition.set(definition, writes);
     return writes;
   }
-}
-
-function refuseTooLarge(table: TableGateway, writes: readonly RowWrite[]): void {
-  const bytes = bytesBeyondTransaction(table, writes);
-  if (bytes === undefined) return;
-  throw new TooLargeError(`a transaction of about ${bytes} bytes is larger than 4 MiB`);
-}
-
-function requiredError({ rowKey }: RowKey): ValueError {
-  return new ValueError(`a transaction cannot delete '${rowKey}', which it requires to exist`);
 }
 
 /** Whether a transaction may have met its own inserts and deletes when the client repeated it. */
