@@ -4,20 +4,25 @@ import { runBench } from '../command.js';
 import { machineLine } from '../figures.js';
 import { benchMove } from './move-bench.js';
 import { benchRouting } from './routing-bench.js';
-import { benchSpread } from './spread-bench.js';
+import { benchDatabases, benchSpread } from './spread-bench.js';
 
 // What the partition layer costs: docs/internals/partition.md.
 
-const usage = `npm run bench:partition -- [--only routing|spread|move] [--moves N]
+const usage = `npm run bench:partition -- [--only routing|spread|databases|move] [--moves N]
 
-  Measures routing over one store, throughput over four, and moves under load.
+  Measures routing over one store, throughput over several, also over databases, and moves under load.
 
   --only NAME  only this one
   --moves N    moves under load, 40 by default
   --help       shows this
 `;
 
-const benches = { routing: benchRouting, spread: benchSpread, move: benchMove } as const;
+const benches = {
+  routing: benchRouting,
+  spread: benchSpread,
+  databases: benchDatabases,
+  move: benchMove,
+} as const;
 
 interface Choice {
   readonly only: string | undefined;
