@@ -29,6 +29,7 @@ import {
   type ShardKeyText,
   type ShardLocation,
 } from '../../src/modeling/patterns/shard-map-manager/index.js';
+import type { TableGateway } from '../../src/modeling/table/gateway.js';
 import { regionalRouting } from '../../src/placement/index.js';
 import { sampled, costly } from '../support/run-length.js';
 import { startTables, type ObservedTables } from './support/observed-tables.js';
@@ -177,6 +178,30 @@ describe('a manager of shard maps', () => {
     assert.equal(await countIn(shards.south), 0);
     const back = map.operations.begin(moveShard('north', 'south'), { title: 'back' });
     await assert.rejects(back, ManagerError);
+  });
+
+  it('drops no map on which another manager has begun a change meanwhile', async () => {
+    const { map, settings, entities } = await filled();
+    const { control } = settings;
+    let begun: Promise<Operation> | undefined;
+    const raced: TableGateway = {
+      table: control.table,
+      get: (key, select) => control.get(key, select),
+      transact: (writes) => control.transact(writes),
+      page: (query) => control.page(query),
+      write: async (write) => {
+        if (write.kind === 'delete') {
+          begun ??= map.operations.begin(moveShard('south', 'north'), { title: 'join' });
+          await begun;
+        }
+        return control.write(write);
+      },
+    };
+    const other = shardMapManagerOf({ ...settings, control: raced });
+    await assert.rejects(other.drop('orders', { rows: 'kept' }), ManagerError);
+    assert.ok(begun !== undefined);
+    await map.operations.run((await begun).id);
+    assert.equal((await entities.get({ customer: 500, id: 1 }))?.amount, 1);
   });
 
   it('drops what nothing leads to any more, and no rows unasked', costly(), async () => {

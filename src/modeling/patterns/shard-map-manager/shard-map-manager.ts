@@ -10,9 +10,8 @@ import {
 } from '../../../placement/typed-routing.js';
 import type { Regions } from '../../../placement/regional-routing.js';
 import { DefinitionError } from '../../rows/model-error.js';
-import { writeIfPresent } from '../../table/conditional-write.js';
 import type { TableGateway } from '../../table/gateway.js';
-import { mapKey } from '../shard-map/map-row.js';
+import { deleteSettledMap } from '../shard-map/map-row.js';
 import { shardsOfState } from '../shard-map/map-state.js';
 import { refuseMisplacedRows } from '../shard-map/misplaced-rows.js';
 import { ShardBackups } from './shard-backups.js';
@@ -41,7 +40,7 @@ import {
   type AttachReport,
 } from './shard-attach.js';
 import type { ShardLocation } from './shard-location.js';
-import { refuseUsed, releaseShard, requireUnused } from './shard-release.js';
+import { refuseMoving, refuseUsed, releaseShard, requireUnused } from './shard-release.js';
 import { unendedRestore } from './restoring-shards.js';
 import {
   isServing,
@@ -330,16 +329,14 @@ export class ShardMapManager {
   async drop(name: string, options: { readonly rows?: 'kept' } = {}): Promise<void> {
     const map = (await this.maps()).find((each) => each.name === name);
     if (map === undefined) return;
-    if (map.state !== undefined && map.state.phase !== 'settled') {
-      throw new ManagerError(`the map '${name}' is ${map.state.phase}; run or cancel that first`);
-    }
+    refuseMoving(name, map.state?.phase);
     const { control } = this.#options;
     const shards = (await this.shards()).map((info) => info.name);
     for (const shard of shards) {
       await requireUnused(this.#location(shard).table(map.table), shard, options);
     }
-    const key = mapKey(name);
-    await writeIfPresent(() => control.write({ kind: 'delete', key, etag: '*' }));
+    // Another manager may have begun a change since.
+    refuseMoving(name, await deleteSettledMap(control, name));
     for (const shard of shards) {
       await this.#release({ map: name, table: map.table, shard }, { rows: 'kept' });
     }

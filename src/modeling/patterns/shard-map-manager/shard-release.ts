@@ -1,7 +1,7 @@
 import { allRows } from '../../table/all-rows.js';
 import type { TableGateway } from '../../table/gateway.js';
 import { ifTableExists } from '../../table/if-table-exists.js';
-import { shardsOfState, type MapState } from '../shard-map/map-state.js';
+import { shardsOfState, type MapPhase, type MapState } from '../shard-map/map-state.js';
 import { ownTypeProperty } from '../shard-map/fence.js';
 import {
   ownerOfShard,
@@ -28,6 +28,12 @@ export function refuseUsed(
   );
   if (used === undefined) return;
   throw new ManagerError(`the map '${used.name}' leads to the shard '${shard}'; ${instead}`);
+}
+
+/** Throws `ManagerError` for a map on which a change is under way: in its phase. */
+export function refuseMoving(map: string, phase: MapPhase | undefined): void {
+  if (phase === undefined || phase === 'settled') return;
+  throw new ManagerError(`the map '${map}' is ${phase}; run or cancel that first`);
 }
 
 /** Throws `ManagerError` while a table of a shard has rows of programs, unless they are kept. */

@@ -13,6 +13,7 @@ import { DecodeError, TooLargeError } from '../../rows/model-error.js';
 import { rowBytes, rowBytesMax } from '../../rows/row-size.js';
 import type { Row, RowKey, RowProperties, StoredRow, WireValue } from '../../rows/row.js';
 import { storedText, textIn } from '../../rows/row-parts.js';
+import { writeIf } from '../../table/conditional-write.js';
 import type { TableGateway } from '../../table/gateway.js';
 import { isBindingRow } from './shard-binding.js';
 import type { ChangeOutcome, MapPhase, MapState } from './map-state.js';
@@ -131,6 +132,25 @@ export async function findMapState(
 ): Promise<MapState | undefined> {
   const row = await control.get(mapKey(name));
   return row && mapStateOf(name, row);
+}
+
+/**
+ * Deletes a map on which no change is under way. Returns the phase of such a change, and deletes
+ * nothing then. A point read and a write, again when the map has changed meanwhile. Throws as
+ * `mapStateOf`.
+ */
+export async function deleteSettledMap(
+  control: TableGateway,
+  name: string,
+): Promise<Exclude<MapPhase, 'settled'> | undefined> {
+  const key = mapKey(name);
+  for (;;) {
+    const row = await control.get(key);
+    if (row === undefined) return undefined;
+    const { phase } = mapStateOf(name, row);
+    if (phase !== 'settled') return phase;
+    if (await writeIf(control, { kind: 'delete', key, etag: row.etag })) return undefined;
+  }
 }
 
 function isMoving(text: string): text is Exclude<MapPhase, 'settled'> {
