@@ -96,6 +96,14 @@ async function filled() {
   return { ...made, map, entities };
 }
 
+/** The part of a gateway that no race is about. */
+const reading = (control: TableGateway) => ({
+  table: control.table,
+  get: control.get.bind(control),
+  transact: control.transact.bind(control),
+  page: control.page.bind(control),
+});
+
 const countIn = async (place: ShardLocation) =>
   (await place.table('orders').page({})).rows.filter(({ rowKey }) => rowKey === '0001').length;
 
@@ -185,10 +193,7 @@ describe('a manager of shard maps', () => {
     const { control } = settings;
     let begun: Promise<Operation> | undefined;
     const raced: TableGateway = {
-      table: control.table,
-      get: (key, select) => control.get(key, select),
-      transact: (writes) => control.transact(writes),
-      page: (query) => control.page(query),
+      ...reading(control),
       write: async (write) => {
         if (write.kind === 'delete') {
           begun ??= map.operations.begin(moveShard('south', 'north'), { title: 'join' });
@@ -202,6 +207,32 @@ describe('a manager of shard maps', () => {
     assert.ok(begun !== undefined);
     await map.operations.run((await begun).id);
     assert.equal((await entities.get({ customer: 500, id: 1 }))?.amount, 1);
+  });
+
+  it('drops no shard to which another manager has begun to move something meanwhile', async () => {
+    const { map, settings, manager } = await filled();
+    const { control } = settings;
+    await map.unguarded.apply(moveShard('south', 'north'));
+    await map.unguarded.cleanUp();
+    let looks = 0;
+    let begun: Promise<Operation> | undefined;
+    const raced: TableGateway = {
+      ...reading(control),
+      write: (write) => control.write(write),
+      page: async (query) => {
+        // The first look at the maps is over when the second one begins.
+        if (JSON.stringify(query).includes('map')) looks += 1;
+        if (looks === 2) {
+          begun ??= map.operations.begin(moveShard('north', 'south'), { title: 'back' });
+          await begun;
+        }
+        return control.page(query);
+      },
+    };
+    const other = shardMapManagerOf({ ...settings, control: raced });
+    await assert.rejects(other.dropShard('south'), /has begun meanwhile/);
+    assert.ok(begun !== undefined);
+    assert.ok((await manager.shards()).some(({ name }) => name === 'south'));
   });
 
   it('drops what nothing leads to any more, and no rows unasked', costly(), async () => {

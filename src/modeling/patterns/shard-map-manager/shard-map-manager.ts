@@ -184,14 +184,17 @@ export class ShardMapManager {
 
   /**
    * Forgets a shard: nothing finds again what is there. Throws `ManagerError` while a map leads to
-   * it, and while it has rows, unless they are to be kept as they are. Forgets a restore into it
-   * that has not ended. A read of each map, range reads of its tables, and two deletes.
+   * it, also since a moment ago, and while it has rows, unless they are to be kept as they are.
+   * Forgets a restore into it that has not ended. Two reads of each map, range reads of its tables,
+   * and two deletes.
    */
   async dropShard(name: string, options: { readonly rows?: 'kept' } = {}): Promise<void> {
     const maps = await this.maps();
     refuseUsed(maps, name, 'move that first');
     for (const { name: map, table } of maps)
       await this.#release({ map, table, shard: name }, options);
+    const again = 'a change has begun meanwhile: attach the shard, and run or cancel that';
+    refuseUsed(await this.maps(), name, again);
     // A shard that is added under this name is another one: nothing of the restore may reach it.
     await this.backups.giveUpRestore(name, options);
     await this.#rows.remove('shard', name);
