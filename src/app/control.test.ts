@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { ServedPartitionControl } from '../http/control/partitions.js';
 import type { ControlTarget } from '../http/control/routes.js';
-import { StoreUnavailableError, StoreWriteError } from '../kv/errors.js';
+import { StoreClosedError, StoreUnavailableError, StoreWriteError } from '../kv/errors.js';
 import { StoreNotOpenError } from '../partition/members.js';
 import { StoreLocationMismatchError, TakenOverError } from '../partition/operations/tools.js';
 import { openControl } from './control.js';
@@ -43,7 +43,8 @@ describe('the control API', () => {
     });
   }
 
-  for (const [error, status] of [
+  for (const [error, status, said = error.message] of [
+    [new StoreClosedError(), 503, 'This server is stopping: ask again when it has started.'],
     [new StoreUnavailableError('The database of the store does not answer.'), 503],
     [new StoreNotOpenError('b'), 409],
     [new StoreLocationMismatchError(7, 'b'), 409],
@@ -59,7 +60,7 @@ describe('the control API', () => {
         const url = `http://127.0.0.1:${port}/partition-operations/7`;
         const answer = await fetch(url, { method: 'DELETE' });
         assert.equal(answer.status, status);
-        assert.deepEqual(await answer.json(), { error: error.message });
+        assert.deepEqual(await answer.json(), { error: said });
         assert.equal(answer.headers.get('retry-after'), status === 503 ? '1' : null);
         assert.deepEqual(logged, status >= 500 ? [{ error }] : []);
       } finally {
