@@ -11,7 +11,7 @@ import { Catalogue } from '../../src/partition/catalogue.js';
 import { dirtyRows } from '../../src/partition/keys.js';
 import { Members } from '../../src/partition/members.js';
 import { NoRoomError } from '../../src/partition/operations/room.js';
-import { BackupTooSlowError } from '../../src/partition/operations/tools.js';
+import { BackupTooSlowError, UndoneError } from '../../src/partition/operations/tools.js';
 import type { BeginResult } from '../../src/partition/operations/operations.js';
 import { openPartitionedStore } from '../../src/partition/store.js';
 import { verify } from '../../src/partition/verify.js';
@@ -134,19 +134,23 @@ void describe('a backup of a range', () => {
     const { members, store, operations, range, target, findings } = await world();
     const operation = operationOf(await operations.beginBackup(range));
     const { promise: isReached, resolve: reached } = deferred();
+    const { promise: isAwake, resolve: wake } = deferred();
     const stuck = Object.create(target) as typeof target;
     stuck.get = (key) => target.get(key);
-    stuck.ingest = () => {
+    stuck.ingest = async (ingestion) => {
       reached();
-      return new Promise(() => undefined);
+      await isAwake;
+      return target.ingest(ingestion);
     };
-    void operations.backUp(operation, stuck);
+    const asleep = operations.backUp(operation, stuck);
     await isReached;
     await put(store, ['noted']);
     assert.equal(await operations.carryOut(operation), 'cancelled');
     assert.deepEqual((await members.home.range(dirtyRows(range), whole)).entries, []);
     assert.equal((await store.range(all, whole)).entries.length, names.length + 1);
     assert.deepEqual(await findings(), []);
+    wake();
+    await assert.rejects(asleep, UndoneError);
   });
 });
 
