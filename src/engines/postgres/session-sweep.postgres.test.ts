@@ -136,7 +136,12 @@ void describe('a PostgreSQL store that stays open', { skip: withoutPostgres }, (
       const unknown = assert.rejects(put(store), CommitUnknownError);
       await lockWaits(url, schema, 1);
       isAhead = true;
-      const removed = runSql(url, `delete from ${schema}.kv_session`);
+      // The lock of the table is next behind the batch, before the look at what became of it.
+      const removed = runSql(
+        url,
+        `begin; lock table ${schema}.kv_session in exclusive mode;
+          delete from ${schema}.kv_session; commit`,
+      );
       await lockWaits(url, schema, 2);
       await runSql(
         url,
